@@ -1,0 +1,329 @@
+"""What teammates do: claim, complete, fail, release, note. Each is one transaction, decided by the attempt."""
+
+from __future__ import annotations
+
+from teamtasks.app.members import acting, seen
+from teamtasks.app.tasks import find, free
+from teamtasks.domain import agents, graph, tasks
+from teamtasks.domain.brief import brief as brief_text
+from teamtasks.domain.errors import InvalidInput, NothingReady, PlanFinished, TaskAlreadyCompleted, TooLate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from teamtasks.domain.agents import Actor
+    from teamtasks.domain.documents import Agent, Evidence, Head, LateResult, Task
+    from teamtasks.store.base import Reader, Store, Tx
+
+    Answer = dict[str, Any]
+
+
+def claim(
+    store: Store, who: Actor, id: str | None = None, *, another: bool = False, command: str = "teamtasks"
+) -> Answer:
+    """The best ready task, or the one that is named; whoever holds one already is given that one again."""
+    if who.is_human:
+        raise InvalidInput("claiming needs a name", hint="teamtasks --as NAME claim, or set TEAMTASKS_AGENT")
+
+    def body(tx: Tx) -> tuple[Task, list[Task], Agent, bool]:
+        agent = _joined(tx, who)
+        task = None if another else _held_already(tx, who, agent, id)
+        again = task is not None
+        if task is not None:
+            taken = tasks.take_again(task, who.name, agent, tx.now)
+        else:
+            agents.check_limit(who.name, agent, tx.get("team", store.team)["settings"]["wip_limit"])
+            taken = _taken(tx, who, agent, id)
+        tx.put("task", taken["id"], taken)
+        tx.put("agent", who.name, agents.take(agent, taken["id"]))
+        tx.record("task_claimed", task=taken["id"], attempt=taken["attempts"])
+        return taken, _dependencies(tx, taken), agent, again
+
+    (task, dependencies, agent, again), revision = store.transact(body, by=str(who))
+    held = task["claim"]
+    seen(store, who, agent, task=task["id"], attempt=held["attempt"], task_since=held["at"])
+    text = brief_text(task, dependencies, command)
+    return {"revision": revision, "task": task, "attempt": held["attempt"], "again": again, "brief": text}
+
+
+def wait_and_claim(
+    store: Store, who: Actor, id: str | None, *, another: bool, until: Callable[[], float], command: str = "teamtasks"
+) -> Answer:
+    """Claims, and while nothing is ready waits for the next change. ``until`` says how many seconds are left."""
+    while True:
+        revision = store.read().revision
+        try:
+            return claim(store, who, id, another=another, command=command)
+        except NothingReady:
+            left = until()
+            if left <= 0:
+                raise
+            store.wait(revision, left)
+
+
+def brief(store: Store, who: Actor, id: str, *, command: str = "teamtasks") -> Answer:
+    view = store.read()
+    agent = acting(view, who)
+    task = find(view, id)
+    seen(store, who, agent)
+    return {"revision": view.revision, "task": task, "brief": brief_text(task, _dependencies(view, task), command)}
+
+
+def note(store: Store, who: Actor, id: str, text: str, *, attempt: int | None = None) -> Answer:
+    """Anybody may leave a note; the holder, or whoever names an attempt, must be at the current one."""
+
+    def body(tx: Tx) -> tuple[Task, Agent | None]:
+        agent = acting(tx, who)
+        task = find(tx, id)
+        if attempt is not None or (task["status"] == "in_progress" and task["assignee"] == who.name):
+            tasks.check_hold(task, who, attempt)
+        noted = tasks.note(task, str(who), text, tx.now)
+        tx.put("task", task["id"], noted)
+        tx.record("task_noted", task=task["id"])
+        return noted, agent
+
+    (task, agent), revision = store.transact(body, by=str(who))
+    seen(store, who, agent)
+    return {"revision": revision, "task": task}
+
+
+def complete(
+    store: Store,
+    who: Actor,
+    id: str,
+    *,
+    result: str = "",
+    evidence: Sequence[Evidence] = (),
+    attempt: int | None = None,
+    force: bool = False,
+) -> Answer:
+    """Done. Said twice with the same attempt it counts once; said too late it is kept, and refused."""
+
+    def late(task: Task, ended: int, now: str) -> LateResult:
+        kept: LateResult = {"attempt": ended, "agent": who.name, "at": now, "outcome": "completed", "text": result}
+        if evidence:
+            kept["evidence"] = list(evidence)
+        return kept
+
+    def body(tx: Tx) -> _Outcome:
+        agent, task = acting(tx, who), find(tx, id)
+        if tasks.already_completed(task, who, attempt):
+            return _Outcome(task, agent, repeated=True)
+        refused = _not_the_holder(tx, who, agent, task, attempt, force, late)
+        if refused is not None:
+            return refused
+        if task["status"] == "pending" and (waits := _blockers(tx, task)):
+            raise tasks.blocked(task, waits, tx.now)
+        holder = task["assignee"] if task["status"] == "in_progress" else None
+        done = tasks.complete(task, str(who), result, list(evidence), tx.now)
+        tx.put("task", task["id"], done)
+        if holder is not None:
+            free(tx, holder, task["id"])
+        tx.record("task_completed", task=task["id"], attempt=task["attempts"])
+        return _Outcome(done, agent, unblocked=_unblocked(tx, done))
+
+    return _ended(store, who, body)
+
+
+def fail(
+    store: Store,
+    who: Actor,
+    id: str,
+    *,
+    reason: str,
+    tried: Sequence[str] = (),
+    output: str = "",
+    attempt: int | None = None,
+    force: bool = False,
+) -> Answer:
+    """Back to pending with everything that was learned: the next brief tells it."""
+
+    def late(task: Task, ended: int, now: str) -> LateResult:
+        kept: LateResult = {"attempt": ended, "agent": who.name, "at": now, "outcome": "failed", "text": reason}
+        if tried:
+            kept["tried"] = list(tried)
+        if output:
+            kept["output"] = tasks.output_tail(output)
+        return kept
+
+    def body(tx: Tx) -> _Outcome:
+        agent, task = acting(tx, who), find(tx, id)
+        if task["status"] != "in_progress" and tasks.already_failed(task, who, attempt):
+            return _Outcome(task, agent, repeated=True)
+        refused = _not_the_holder(tx, who, agent, task, attempt, force, late)
+        if refused is not None:
+            return refused
+        holder = _must_be_held(task, who)
+        back = tasks.fail(task, reason, tried, output, tx.now)
+        tx.put("task", task["id"], back)
+        free(tx, holder, task["id"])
+        tx.record("task_failed", task=task["id"], attempt=task["attempts"], reason=reason[:200])
+        return _Outcome(back, agent)
+
+    return _ended(store, who, body)
+
+
+def release(
+    store: Store, who: Actor, id: str, *, reason: str, attempt: int | None = None, force: bool = False
+) -> Answer:
+    """Back to pending without blame: somebody else may take it."""
+
+    def body(tx: Tx) -> _Outcome:
+        agent, task = acting(tx, who), find(tx, id)
+        if not _by_force(who, agent, task, force):
+            tasks.check_hold(task, who, attempt)
+        holder = _must_be_held(task, who)
+        back = tasks.release(task, reason, tx.now)
+        tx.put("task", task["id"], back)
+        free(tx, holder, task["id"])
+        tx.record("task_released", task=task["id"], attempt=task["attempts"])
+        return _Outcome(back, agent)
+
+    return _ended(store, who, body)
+
+
+class _Outcome:
+    """What a transaction came to. ``refused`` is raised after the commit, because it recorded something."""
+
+    __slots__ = ("agent", "refused", "repeated", "task", "unblocked")
+
+    def __init__(
+        self,
+        task: Task,
+        agent: Agent | None,
+        *,
+        repeated: bool = False,
+        unblocked: Sequence[str] = (),
+        refused: TooLate | None = None,
+    ) -> None:
+        self.task, self.agent, self.repeated = task, agent, repeated
+        self.unblocked, self.refused = list(unblocked), refused
+
+
+def _ended(store: Store, who: Actor, body: Callable[[Tx], _Outcome]) -> Answer:
+    outcome, revision = store.transact(body, by=str(who))
+    seen(store, who, outcome.agent, task=None, attempt=None, task_since=None)
+    if outcome.refused is not None:
+        raise outcome.refused
+    answer = {"revision": revision, "task": outcome.task, "repeated": outcome.repeated}
+    if outcome.task["status"] == "completed":
+        answer["unblocked"] = outcome.unblocked
+    return answer
+
+
+def _not_the_holder(
+    tx: Tx,
+    who: Actor,
+    agent: Agent | None,
+    task: Task,
+    attempt: int | None,
+    force: bool,
+    late: Callable[[Task, int, str], LateResult],
+) -> _Outcome | None:
+    """None for the holder and for those who may override; what a late agent brought is kept before it is refused."""
+    if _by_force(who, agent, task, force):
+        return None
+    try:
+        tasks.check_hold(task, who, attempt)
+    except TooLate as refusal:
+        kept = tasks.with_late_result(task, late(task, int(str(refusal.facts["attempt"])), tx.now))
+        tx.put("task", task["id"], kept)
+        tx.record("late_result_kept", task=task["id"], agent=who.name, attempt=refusal.facts["attempt"])
+        refusal.message += "; what you brought is kept on the task"
+        return _Outcome(kept, agent, refused=refusal)
+    return None
+
+
+def _by_force(who: Actor, agent: Agent | None, task: Task, force: bool) -> bool:
+    if not force:
+        return False
+    agents.check_override(who, agent)
+    if task["status"] == "completed":
+        raise TaskAlreadyCompleted(f"{task['id']} is completed", hint=f"teamtasks show {task['id']}", task=task["id"])
+    return True
+
+
+def _must_be_held(task: Task, who: Actor) -> str:
+    if task["status"] != "in_progress" or task["assignee"] is None:
+        raise InvalidInput(f"{task['id']} is {task['status']}: nobody holds it", hint=f"teamtasks show {task['id']}")
+    return task["assignee"]
+
+
+def _joined(tx: Tx, who: Actor) -> Agent:
+    """The agent that claims; an unknown name joins by claiming."""
+    agent: Agent | None = tx.get("agent", who.name)
+    if agent is None:
+        if who.incarnation not in (None, 1):
+            raise agents.unknown(who.name, tx.all("agent"))
+        tx.record("agent_joined", agent=who.name, incarnation=1)
+        return agents.join(None, now=tx.now)
+    agents.known(who, agent, ())
+    agents.current_life(who, agent)
+    return agent
+
+
+def _held_already(tx: Tx, who: Actor, agent: Agent, id: str | None) -> Task | None:
+    for held in agent["holds"]:
+        task: Task | None = tx.get("task", held)
+        if task and task["status"] == "in_progress" and task["assignee"] == who.name and id in (None, held, held[5:]):
+            return task
+    return None
+
+
+def _taken(tx: Tx, who: Actor, agent: Agent, id: str | None) -> Task:
+    if id is not None:
+        task = find(tx, id)
+        return tasks.claim(task, who.name, agent, _blockers(tx, task), tx.now)
+    taken = _best(tx, who, agent, graph.unfinished(tx.scan("task", unfinished=True)))
+    if taken is None:  # a scan may be old: "nothing" is said only of what was read as a whole
+        everything: dict[str, Head] = tx.all("task")
+        taken = _best(tx, who, agent, graph.unfinished(everything.values()))
+        if taken is None:
+            raise _nothing(who, agent, graph.unfinished(everything.values()))
+    return taken
+
+
+def _best(tx: Tx, who: Actor, agent: Agent, heads: dict[str, Head]) -> Task | None:
+    for candidate in graph.candidates(heads, who.name, agent["capabilities"]):
+        task: Task | None = tx.get("task", candidate)
+        if task and task["status"] == "pending" and graph.suits(task, who.name, agent["capabilities"]):
+            blockers = _blockers(tx, task)
+            if not blockers:
+                return tasks.claim(task, who.name, agent, blockers, tx.now)
+    return None
+
+
+def _nothing(who: Actor, agent: Agent, heads: dict[str, Head]) -> NothingReady | PlanFinished:
+    if not heads:
+        return PlanFinished("nothing is left to do: every task is completed", hint="teamtasks list")
+    running = [h["id"] for h in heads.values() if h["status"] == "in_progress"]
+    ready = [h for h in heads.values() if graph.is_ready(h, heads)]
+    reserved = [h["id"] for h in ready if h["assignee"] not in (None, who.name)]
+    unable = [h["id"] for h in ready if h["id"] not in reserved]
+    facts = {"running": running, "reserved": reserved, "unsuited": unable, "unfinished": len(heads)}
+    parts = [f"{len(running)} in progress"] if running else []
+    parts += [f"{len(reserved)} reserved for others"] if reserved else []
+    parts += [f"{len(unable)} need capabilities that {who.name} has not declared"] if unable else []
+    waiting = len(heads) - len(running) - len(ready)
+    parts += [f"{waiting} blocked"] if waiting else []
+    return NothingReady(
+        f"nothing is ready for {who.name} now: {', '.join(parts)}", hint="teamtasks claim --wait", **facts
+    )
+
+
+def _blockers(reader: Reader, task: Task) -> list[Task]:
+    return [d for d in _dependencies(reader, task) if d["status"] != "completed"]
+
+
+def _dependencies(reader: Reader, task: Task) -> list[Task]:
+    found = [reader.get("task", d) for d in task["dependencies"]]
+    return [d for d in found if d is not None]
+
+
+def _unblocked(tx: Tx, done: Task) -> list[str]:
+    """The tasks that can begin now because this one is completed."""
+    heads = graph.unfinished(tx.scan("task", unfinished=True))
+    heads.pop(done["id"], None)
+    return [h["id"] for h in heads.values() if done["id"] in h["dependencies"] and graph.is_ready(h, heads)]

@@ -1,0 +1,112 @@
+"""One call of one command: its values, who gives it, and the store it is about."""
+
+from __future__ import annotations
+
+import os
+
+from teamtasks.config import Config
+from teamtasks.domain.agents import Actor
+from teamtasks.domain.errors import InvalidInput
+from teamtasks.domain.names import HUMAN
+from teamtasks.domain.untrusted import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from teamtasks.cli.table import Command
+    from teamtasks.store.base import Store
+
+STDIN_MOST = 16 * 1024 * 1024
+
+
+class Call:
+    def __init__(self, command: Command, values: dict[str, Any]) -> None:
+        self.command = command
+        self.values = values
+        self.json = bool(values.get("json"))
+        self.quiet = bool(values.get("quiet"))
+        self.dry_run = bool(values.get("dry_run"))
+        self.commits = command.changes and not self.dry_run
+        self._config: Config | None = None
+        self._store: Store | None = None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.values.get(name, default)
+
+    @property
+    def config(self) -> Config:
+        if self._config is None:
+            self._config = Config()
+        return self._config
+
+    @property
+    def who(self) -> Actor:
+        return Actor(self.values.get("agent") or self.config.agent or HUMAN)
+
+    @property
+    def attempt(self) -> int | None:
+        given: int | None = self.values.get("attempt")
+        return given if given is not None else self.config.attempt
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            from teamtasks import bootstrap
+
+            self._store = bootstrap.store(self.config, self.values.get("team"), notice, rehearse=self.dry_run)
+        return self._store
+
+    @property
+    def prefix(self) -> str:
+        """How to call teamtasks in the same way again, for the commands that a brief prints."""
+        team, agent = self.values.get("team"), self.values.get("agent")
+        return "teamtasks" + (f" -t {team}" if team else "") + (f" --as {agent}" if agent else "")
+
+    def text(self, name: str) -> str:
+        """A text option; ``-`` is stdin."""
+        value = self.values.get(name) or ""
+        return stdin(name) if value == "-" else value
+
+
+def stdin(what: str) -> str:
+    return _decoded(what, _read_all(0))
+
+
+def file_or_stdin(what: str, path: str) -> str:
+    if path == "-":
+        return stdin(what)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}", path=path) from None
+    try:
+        return _decoded(what, _read_all(fd), errors="replace")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}", path=path) from None
+    finally:
+        os.close(fd)
+
+
+def _read_all(fd: int) -> bytes:
+    parts = []
+    while part := os.read(fd, 1 << 16):
+        parts.append(part)
+        if len(parts) * (1 << 16) > STDIN_MOST:
+            raise InvalidInput(f"more than {STDIN_MOST:,} bytes of input")
+    return b"".join(parts)
+
+
+def _decoded(what: str, data: bytes, errors: str = "strict") -> str:
+    try:
+        return data.decode("utf-8-sig", errors)
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{what}: the input is not UTF-8") from None
+
+
+def notice(text: str) -> None:
+    """What the store wants a person to know, without mixing it with data."""
+    try:
+        os.write(2, f"note: {one_line(text)}\n".encode())
+    except OSError:
+        pass

@@ -1,0 +1,83 @@
+"""The one place that turns errors into words and exit codes."""
+
+from __future__ import annotations
+
+import os
+
+from teamtasks import jsontext
+from teamtasks.cli import output
+from teamtasks.domain.errors import TeamtasksError
+from teamtasks.domain.untrusted import one_line
+
+EXIT_USAGE = 2
+EXIT_BUG = 70
+
+
+def refused(error: TeamtasksError, *, json: bool) -> int:
+    """``error[claimed]: task-2 is held by backend (attempt 2, 4m). Try: teamtasks ready``"""
+    if json:
+        told = {"code": error.code, "message": error.message, "facts": error.facts, "hint": error.hint}
+        _write(1, jsontext.dumps({"error": told}))
+    else:
+        _write(2, sentence(error.code, error.message, error.hint))
+    return error.exit_code
+
+
+def sentence(code: str, message: str, hint: str | None) -> str:
+    text = f"error[{code}]: {one_line(message)}"
+    if not hint:
+        return text
+    text = text if text[-1] in ".?!)" else text + "."
+    if hint.startswith("teamtasks "):
+        return f"{text} Try: {one_line(hint)}"
+    return f"{text} {hint[0].upper()}{one_line(hint[1:])}"
+
+
+def usage(message: str, hint: str | None, *, json: bool) -> int:
+    if json:
+        _write(1, jsontext.dumps({"error": {"code": "usage", "message": message, "facts": {}, "hint": hint}}))
+    else:
+        _write(2, sentence("usage", message, hint))
+    return EXIT_USAGE
+
+
+def warn(text: str) -> None:
+    _write(2, f"warning: {one_line(text)}")
+
+
+def bug(error: BaseException) -> int:
+    """Ours, not the user's: an exit code of its own, and a log that names what happened."""
+    import traceback
+
+    trace = "".join(traceback.format_exception(error))
+    try:
+        path = _log(trace)
+        where = f"The details are in {path}"
+    except OSError:
+        where = trace
+    _write(2, f"error[bug]: {type(error).__name__}: {one_line(str(error))}. This is a bug in teamtasks. {where}")
+    return EXIT_BUG
+
+
+def _log(trace: str) -> str:
+    from time import time
+
+    from platformdirs import user_log_dir
+
+    from teamtasks import __version__
+    from teamtasks.domain.times import iso
+
+    place = user_log_dir("teamtasks", ensure_exists=True)
+    now = iso(time())
+    path = os.path.join(place, f"bug-{now.replace(':', '')}-{os.getpid()}.log")
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        file.write(f"teamtasks {__version__} {now}\n{trace}")
+    return path
+
+
+def _write(fd: int, text: str) -> None:
+    try:
+        output.write(fd, text + "\n")
+    except OSError:
+        pass

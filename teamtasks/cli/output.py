@@ -1,0 +1,80 @@
+"""Answers on stdout: one compact object, ids, plain lines, or (on a terminal) tables. Everything else goes to stderr."""
+
+from __future__ import annotations
+
+import os
+
+from teamtasks import jsontext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from teamtasks.cli.call import Call
+
+EXIT_BROKEN_PIPE = 141
+
+
+def say(call: Call, answer: dict[str, Any]) -> int:
+    """Prints the answer and gives the exit code. What was committed stays committed even if nobody can hear of it."""
+    if call.json:
+        text = jsontext.dumps(answer)
+    elif call.quiet and call.command.quiet:
+        text = "\n".join(ids(answer, call.command.quiet))
+    else:
+        text = in_words(call, answer)
+    try:
+        write(1, f"{text}\n" if text else "")
+    except OSError as error:
+        return _unheard(call, answer, error)
+    return 1 if answer.get("problems") else 0
+
+
+def in_words(call: Call, answer: dict[str, Any]) -> str:
+    """Views are tables on a terminal; everything else is the same plain text everywhere."""
+    say = call.command.say
+    if is_terminal():
+        from teamtasks.cli import pretty
+
+        if say in pretty.VIEWS:
+            return pretty.render(say, answer, colour=call.config.colour)
+    from teamtasks.cli import plain
+
+    text: str = getattr(plain, say)(answer)
+    if not text and call.command.empty:
+        write(2, f"{call.command.empty}\n")
+    return f"(dry run, nothing was changed) {text}" if call.dry_run else text
+
+
+def ids(answer: dict[str, Any], what: str) -> list[str]:
+    """``what`` names the part of an answer whose ids are meant."""
+    part = answer.get(what)
+    if isinstance(part, list):
+        return [p if isinstance(p, str) else p.get("id") or p["name"] for p in part]
+    if isinstance(part, dict):
+        return [part.get("id") or part["name"]]
+    return [part] if part else []
+
+
+def is_terminal() -> bool:
+    return os.isatty(1)
+
+
+def write(fd: int, text: str) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _unheard(call: Call, answer: dict[str, Any], error: OSError) -> int:
+    if call.commits and "revision" in answer:
+        from teamtasks.cli.failures import warn
+
+        warn(f"committed as revision {answer['revision']}, but the answer could not be written: {error.strerror}")
+        return 1
+    if isinstance(error, BrokenPipeError):  # the reader had enough, as in: teamtasks list | head
+        return EXIT_BROKEN_PIPE
+    from teamtasks.cli.failures import warn
+
+    warn(f"the answer could not be written: {error.strerror}")
+    return 1

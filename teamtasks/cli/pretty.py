@@ -1,0 +1,156 @@
+"""What a person sees on a terminal: the same facts as ``plain``, in tables and colours.
+
+Rich passes escape characters through, so every foreign text is escaped before it gets here, and markup is never read.
+"""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from teamtasks.cli import plain
+from teamtasks.domain.times import age, seconds_between
+from teamtasks.domain.untrusted import block, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rich.console import RenderableType
+
+    Answer = dict[str, Any]
+
+_STATES = {
+    "completed": ("done", "green"),
+    "in_progress": ("running", "cyan"),
+    "ready": ("ready", "bold"),
+    "blocked": ("blocked", "yellow"),
+}
+
+
+def render(view: str, answer: Answer, *, colour: bool) -> str:
+    console = Console(
+        file=io.StringIO(), force_terminal=True, no_color=not colour, markup=False, highlight=False, width=_width()
+    )
+    console.print(VIEWS[view](answer))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _width() -> int:
+    from shutil import get_terminal_size
+
+    return max(40, get_terminal_size().columns)
+
+
+def tasks(answer: Answer) -> RenderableType:
+    if not answer["tasks"]:
+        return Text("nothing here · a new task: teamtasks create TITLE", style="dim")
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
+    table.add_column("", no_wrap=True)
+    table.add_column("task", ratio=1, overflow="ellipsis", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for task in answer["tasks"]:
+        state = _state(task)
+        word, style = _STATES[state]
+        table.add_row(
+            Text(task["id"], style="dim"),
+            Text(one_line(task["title"]), style="dim" if state == "completed" else ""),
+            Text(word, style=style),
+            _detail(task, answer),
+        )
+    return Group(table, Text(f"{_count(answer['tasks'])} · revision {answer['revision']}", style="dim"))
+
+
+def _state(task: Answer) -> str:
+    if task["status"] != "pending":
+        return str(task["status"])
+    return "blocked" if task["blocked_by"] else "ready"
+
+
+def _detail(task: Answer, answer: Answer) -> Text:
+    """Who, how long, what is in the way."""
+    words = Text()
+    if task["status"] == "in_progress":
+        minutes = seconds_between(task["claim"]["at"], answer["now"]) // 60
+        over = "estimate" in task and minutes > task["estimate"]
+        words.append(f"{task['assignee']} ")
+        words.append(age(seconds_between(task["claim"]["at"], answer["now"])), style="red" if over else "")
+        words.append(f" of {task['estimate']}m" if "estimate" in task else "")
+        words.append(f" attempt {task['attempts']}" if task["attempts"] > 1 else "", style="yellow")
+    elif task["status"] == "pending":
+        waits = [plain.blocker(id, answer.get("blockers", {}).get(id, {}), answer["now"]) for id in task["blocked_by"]]
+        words.append(f"← {', '.join(waits)} " if waits else "", style="yellow")
+        words.append(f"for {task['assignee']} " if task["assignee"] else "")
+        words.append(f"tried {task['attempts']}× " if task["attempts"] else "", style="red")
+        words.append(f"needs {', '.join(task['needs'])}" if task.get("needs") else "", style="dim")
+    elif task["assignee"]:
+        words.append(f"by {task['assignee']}", style="dim")
+    if task["priority"] != 2:
+        words.append(f" p{task['priority']}", style="bold" if task["priority"] < 2 else "dim")
+    return words
+
+
+def _count(shown: list[Answer]) -> str:
+    counts: dict[str, int] = {}
+    for task in shown:
+        counts[_STATES[_state(task)][0]] = counts.get(_STATES[_state(task)][0], 0) + 1
+    told = ", ".join(f"{n} {word}" for word, n in counts.items())
+    return f"{len(shown)} task{'s' if len(shown) != 1 else ''}: {told}"
+
+
+def task(answer: Answer) -> RenderableType:
+    shown = answer["task"]
+    head = Text.assemble((shown["id"], "dim"), " ", (one_line(shown["title"]), "bold"), "  ", _STATES[_state(shown)])
+    detail = _detail(shown, answer)
+    lines = plain.task(answer).split("\n")[1:]
+    body = Text()
+    for line in lines:
+        label, colon, rest = line.partition(": ")
+        body.append(f"{label}{colon}", style="dim" if colon and not label.startswith("  ") else "")
+        body.append(f"{block(rest)}\n")
+    body.rstrip()
+    return Group(head, detail, body) if str(detail) else Group(head, body)
+
+
+def blocked(answer: Answer) -> RenderableType:
+    if not answer["causes"]:
+        return Text("nothing is blocked", style="green")
+    parts: list[RenderableType] = []
+    for cause in answer["causes"]:
+        line = Text.assemble((cause["id"], "bold"), f' "{one_line(cause["title"])}" ', (cause["text"], _colour(cause)))
+        line.append(f" · {cause['waiting']} waiting", style="yellow")
+        parts.append(line)
+        for stuck in answer["tasks"]:
+            if cause["id"] in stuck["roots"]:
+                parts.append(
+                    Text(
+                        f"  ↳ {stuck['id']} {one_line(stuck['title'])}", style="dim", no_wrap=True, overflow="ellipsis"
+                    )
+                )
+        if cause["next"]:
+            parts.append(Text(f"  → {cause['next']}", style="cyan"))
+    return Group(*parts)
+
+
+def why(answer: Answer) -> RenderableType:
+    """The tree of ``plain``, with its roots in colour."""
+    roots = {cause["id"]: cause for cause in answer["causes"]}
+    text = Text()
+    for line in plain.why(answer).split("\n"):
+        root = next((c for id, c in roots.items() if f'{id} "' in line), None)
+        style = _colour(root) if root else "cyan" if ": teamtasks " in line else ""
+        text.append(line + "\n", style=style)
+    text.rstrip()
+    return text
+
+
+def _colour(cause: Answer) -> str:
+    return {"held": "cyan", "unsuited": "red", "reserved": "yellow", "ready": "green"}.get(cause["cause"], "")
+
+
+VIEWS = {"tasks": tasks, "task": task, "blocked": blocked, "why": why}

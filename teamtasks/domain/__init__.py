@@ -1,0 +1,1 @@
+"""The rules. Pure: no I/O, no clock, no randomness, no environment; time and ids are arguments."""

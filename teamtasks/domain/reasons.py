@@ -1,0 +1,87 @@
+"""Why something does not move: for each unfinished task the cause at hand, in words, and the command that would move it."""
+
+from __future__ import annotations
+
+from teamtasks.domain.graph import open_dependencies
+from teamtasks.domain.times import age, seconds_between
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from teamtasks.domain.documents import Agent, Pulse, Summary
+
+    Reason = dict[str, Any]
+
+
+def reason(
+    task: Summary,
+    unfinished: Mapping[str, Summary],
+    agents: Mapping[str, Agent],
+    pulses: Mapping[tuple[str, int], Pulse],
+    now: str,
+) -> Reason:
+    """``cause`` is one of blocked, held, reserved, unsuited, ready, completed; ``next`` is a command or None."""
+    if task["status"] == "completed":
+        return {"cause": "completed", "text": "completed", "next": None}
+    if task["status"] == "in_progress":
+        return _held(task, pulses, now)
+    if open_dependencies(task, unfinished):
+        return {"cause": "blocked", "text": "cannot start", "next": None}
+    if task["assignee"] is not None:
+        return _reserved(task, task["assignee"], agents, pulses, now)
+    needs = set(task.get("needs", ()))
+    if needs and not any(needs.issubset(a["capabilities"]) for a in agents.values()):
+        wanted = " and ".join(sorted(needs))
+        flags = " ".join(f"--can {n}" for n in sorted(needs))
+        return {
+            "cause": "unsuited",
+            "text": f"ready, but no agent has declared {wanted}",
+            "next": f"teamtasks join <agent> {flags}",
+        }
+    tried = f", tried {task['attempts']}x" if task["attempts"] else ""
+    return {
+        "cause": "ready",
+        "text": f"ready, nobody has taken it{tried}",
+        "next": f"teamtasks --as <agent> claim {task['id']}",
+    }
+
+
+def _held(task: Summary, pulses: Mapping[tuple[str, int], Pulse], now: str) -> Reason:
+    held, holder = task["claim"], task["assignee"] or ""
+    minutes = seconds_between(held["at"], now) // 60
+    parts = [f"in progress: {holder}, attempt {held['attempt']}"]
+    if "estimate" in task:
+        over = ", over its estimate" if minutes > task["estimate"] else ""
+        parts.append(f"{minutes} min of {task['estimate']}{over}")
+    else:
+        parts.append(age(seconds_between(held["at"], now)))
+    sign = last_sign(pulses.get((holder, held["incarnation"])), now)
+    if sign:
+        parts.append(sign)
+    return {
+        "cause": "held",
+        "text": ", ".join(parts),
+        "holder": holder,
+        "since": held["at"],
+        "next": f"teamtasks assign {task['id']} <agent> --force",
+    }
+
+
+def _reserved(
+    task: Summary, name: str, agents: Mapping[str, Agent], pulses: Mapping[tuple[str, int], Pulse], now: str
+) -> Reason:
+    agent = agents.get(name)
+    sign = last_sign(pulses.get((name, agent["incarnation"])), now) if agent else ""
+    busy = f", who is busy with {', '.join(agent['holds'])}" if agent and agent["holds"] else ""
+    return {
+        "cause": "reserved",
+        "text": f"ready, reserved for {name}{busy}{', ' + sign if sign else ''}",
+        "holder": name,
+        "next": f"teamtasks assign {task['id']} --nobody",
+    }
+
+
+def last_sign(pulse: Pulse | None, now: str) -> str:
+    return f"last sign of life {age(seconds_between(pulse['last_beat'], now))} ago" if pulse else ""

@@ -1,0 +1,302 @@
+"""The life of a task: create, claim, complete, fail, release, assign, depend.
+
+Each rule takes the documents that it needs and returns new ones, or raises an error that states what is the case. The
+attempt is the fence: it counts up with each claim, for ever, so that whoever comes late can be told from the holder.
+"""
+
+from __future__ import annotations
+
+from teamtasks.domain.errors import (
+    AssignedToAnother,
+    AttemptRequired,
+    CapabilityMissing,
+    InvalidInput,
+    NotTheHolder,
+    Refused,
+    TaskAlreadyClaimed,
+    TaskAlreadyCompleted,
+    TaskBlocked,
+    TooLate,
+)
+from teamtasks.domain.times import age, seconds_between
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from teamtasks.domain.agents import Actor
+    from teamtasks.domain.documents import Agent, Claim, Evidence, Failure, LateResult, Task
+
+LATE_RESULTS_KEPT = 20
+OUTPUT_KEPT = 8_000  # characters of a failed attempt's output: the end of it, where the error is
+TEXT_MOST = 64_000
+
+
+def checked_text(what: str, text: str, most: int = TEXT_MOST) -> str:
+    """``text``, unless it is too long for a document or cannot be written as UTF-8."""
+    if len(text) > most:
+        raise InvalidInput(
+            f"{what} has {len(text):,} characters, at most {most:,} are kept",
+            hint="put the rest into a file and name it",
+            length=len(text),
+            most=most,
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} is not valid UTF-8 text") from None
+    return text
+
+
+def required_text(what: str, text: str, most: int = TEXT_MOST) -> str:
+    if not text.strip():
+        raise InvalidInput(f"{what} is empty")
+    return checked_text(what, text, most)
+
+
+def claim(task: Task, name: str, agent: Agent, blockers: Sequence[Task], now: str) -> Task:
+    """The task in the agent's hands, as the next attempt."""
+    refuse_if_held(task, now)
+    if blockers:
+        raise blocked(task, blockers, now)
+    if task["assignee"] not in (None, name):
+        raise AssignedToAnother(
+            f"{task['id']} is reserved for {task['assignee']}",
+            hint=f"teamtasks claim, or let the lead: teamtasks assign {task['id']} {name}",
+            task=task["id"],
+            assignee=task["assignee"],
+        )
+    missing = [n for n in task.get("needs", ()) if n not in agent["capabilities"]]
+    if missing:
+        raise CapabilityMissing(
+            f"{task['id']} needs {', '.join(missing)}, which {name} has not declared",
+            hint=f"teamtasks join {name} --can {' --can '.join(missing)}, or teamtasks claim",
+            task=task["id"],
+            missing=missing,
+        )
+    return _held(task, name, agent["incarnation"], now)
+
+
+def take_again(task: Task, name: str, agent: Agent, now: str) -> Task:
+    """What a restarted agent finds: its own task, unchanged; a new incarnation takes it over as the next attempt."""
+    if task["claim"]["incarnation"] == agent["incarnation"]:
+        return task
+    reason = f"{name}_{agent['incarnation']} took over from {name}_{task['claim']['incarnation']}"
+    return _held(ended(task, "taken_over", reason, now), name, agent["incarnation"], now)
+
+
+def refuse_if_held(task: Task, now: str) -> None:
+    if task["status"] == "completed":
+        raise TaskAlreadyCompleted(
+            f"{task['id']} was completed by {task.get('completed_by') or 'hand'}",
+            hint=f"teamtasks show {task['id']}",
+            task=task["id"],
+        )
+    if task["status"] == "in_progress":
+        held = task["claim"]
+        since = age(seconds_between(held["at"], now))
+        raise TaskAlreadyClaimed(
+            f"{task['id']} is held by {task['assignee']} (attempt {held['attempt']}, {since})",
+            hint="teamtasks ready",
+            task=task["id"],
+            holder=task["assignee"],
+            attempt=held["attempt"],
+            since=held["at"],
+        )
+
+
+def check_hold(task: Task, who: Actor, attempt: int | None) -> None:
+    """Passes the current holder with the current attempt; everybody else is told what is the case.
+
+    The attempt must be given from the second on: by then a late agent of the same name may still be at work.
+    """
+    if task["status"] == "in_progress" and task["assignee"] == who.name:
+        current = task["claim"]
+        if attempt is None and current["attempt"] > 1:
+            raise AttemptRequired(
+                f"{task['id']} is at attempt {current['attempt']}: say which one is yours",
+                hint=f"add --attempt N (your brief says which), or set TEAMTASKS_ATTEMPT",
+                task=task["id"],
+            )
+        given = current["attempt"] if attempt is None else attempt
+        if given > task["attempts"]:
+            raise InvalidInput(f"{task['id']} has no attempt {given} yet", task=task["id"], attempts=task["attempts"])
+        if given == current["attempt"] and who.incarnation in (None, current["incarnation"]):
+            return
+        raise _too_late(task, who, given)
+    past = _past_attempt(task, who, attempt)
+    if past is not None:
+        raise _too_late(task, who, past["attempt"])
+    if task["status"] == "completed":
+        refuse_if_held(task, "")
+    holder = f"{task['assignee']} holds it" if task["status"] == "in_progress" else "it is pending: nobody does"
+    raise NotTheHolder(
+        f"{who.name} does not hold {task['id']}: {holder}",
+        hint=f"teamtasks claim {task['id']}" if task["status"] == "pending" else f"teamtasks show {task['id']}",
+        task=task["id"],
+        holder=task["assignee"] if task["status"] == "in_progress" else None,
+    )
+
+
+def already_completed(task: Task, who: Actor, attempt: int | None) -> bool:
+    """Whether this very agent completed it in this very attempt: said again, it counts once."""
+    given = attempt if attempt is not None else 1
+    return task["status"] == "completed" and task["assignee"] == who.name and given == task["attempts"]
+
+
+def already_failed(task: Task, who: Actor, attempt: int | None) -> bool:
+    past = _past_attempt(task, who, attempt if attempt is not None else 1)
+    return past is not None and past["kind"] == "failed"
+
+
+def complete(task: Task, by: str, result: str, evidence: list[Evidence], now: str) -> Task:
+    checked_text("the result", result)
+    for item in evidence:
+        if not 1 <= item["criterion"] <= len(task["acceptance_criteria"]):
+            raise InvalidInput(
+                f"{task['id']} has {len(task['acceptance_criteria'])} acceptance criteria, no number {item['criterion']}",
+                hint=f"teamtasks show {task['id']}",
+                task=task["id"],
+            )
+        required_text("the evidence", item["text"])
+    done: Task = {**_without_claim(task), "status": "completed", "completed_at": now, "completed_by": by}
+    done["assignee"] = task["assignee"] or by
+    if result:
+        done["result"] = result
+    if evidence:
+        done["evidence"] = sorted(evidence, key=lambda item: item["criterion"])
+    return done
+
+
+def fail(task: Task, reason: str, tried: Sequence[str], output: str, now: str) -> Task:
+    """Back to pending, with everything that was learned."""
+    required_text("the reason", reason)
+    back = ended(task, "failed", reason, now)
+    learned = back["failures"][-1]
+    if tried:
+        learned["tried"] = [required_text("what was tried", t) for t in tried]
+    if output:
+        learned["output"] = output_tail(output)
+    return back
+
+
+def release(task: Task, reason: str, now: str) -> Task:
+    return ended(task, "released", required_text("the reason", reason), now)
+
+
+def assign(task: Task, to: str | None, now: str) -> Task:
+    """Reserved for ``to``. Taking it out of somebody's hands ends their attempt, whose result would be late."""
+    if task["status"] == "completed":
+        refuse_if_held(task, now)
+    if task["status"] == "in_progress":
+        task = ended(task, "reassigned", f"reassigned to {to or 'nobody'}", now)
+    return {**task, "assignee": to}
+
+
+def depend(task: Task, on: Sequence[Task], off: Sequence[str]) -> Task:
+    """Other dependencies. Work that has begun cannot be made to wait for something unfinished."""
+    absent = [d for d in off if d not in task["dependencies"]]
+    if absent:
+        raise InvalidInput(
+            f"{task['id']} does not depend on {', '.join(absent)}", hint=f"teamtasks show {task['id']}", task=task["id"]
+        )
+    unfinished = [t["id"] for t in on if t["status"] != "completed"]
+    if task["status"] != "pending" and unfinished:
+        raise Refused(
+            f"{task['id']} is {task['status']}: it cannot be made to wait for {', '.join(unfinished)} now",
+            hint=f"teamtasks release {task['id']} --reason TEXT",
+            task=task["id"],
+        )
+    kept = [d for d in task["dependencies"] if d not in off]
+    return {**task, "dependencies": list(dict.fromkeys([*kept, *(t["id"] for t in on)]))}
+
+
+def note(task: Task, by: str, text: str, now: str) -> Task:
+    required_text("the note", text)
+    return {**task, "notes": [*task.get("notes", ()), {"at": now, "by": by, "text": text}]}
+
+
+def with_late_result(task: Task, late: LateResult) -> Task:
+    """The task with what a late agent brought, once."""
+    kept = task.get("late_results", [])
+    same = [k for k in kept if {**k, "at": ""} == {**late, "at": ""}]
+    return task if same else {**task, "late_results": [*kept, late][-LATE_RESULTS_KEPT:]}
+
+
+def ended(task: Task, kind: str, reason: str, now: str) -> Task:
+    """Pending again, the attempt on record. The number stays: the next claim is another attempt."""
+    held: Claim = task["claim"]
+    failure: Failure = {
+        "attempt": held["attempt"],
+        "agent": task["assignee"] or "",
+        "incarnation": held["incarnation"],
+        "kind": kind,
+        "at": now,
+        "claimed_at": held["at"],
+        "reason": reason,
+    }
+    failures = [*task.get("failures", ()), failure]
+    return {**_without_claim(task), "status": "pending", "assignee": None, "failures": failures}
+
+
+def output_tail(output: str) -> str:
+    if len(output) > OUTPUT_KEPT:
+        output = f"[… {len(output) - OUTPUT_KEPT:,} characters before this were cut]\n" + output[-OUTPUT_KEPT:]
+    return checked_text("the output", output)
+
+
+def _held(task: Task, name: str, incarnation: int, now: str) -> Task:
+    attempt = task["attempts"] + 1
+    taken: Claim = {"incarnation": incarnation, "attempt": attempt, "at": now}
+    return {**task, "status": "in_progress", "assignee": name, "attempts": attempt, "claim": taken}
+
+
+def _without_claim(task: Task) -> Task:
+    free = {**task}
+    free.pop("claim", None)
+    return free
+
+
+def _past_attempt(task: Task, who: Actor, attempt: int | None) -> Failure | None:
+    """The latest attempt of this agent that has ended, or the one it names."""
+    for failure in reversed(task.get("failures", [])):
+        if (
+            failure["agent"] == who.name
+            and attempt in (None, failure["attempt"])
+            and who.incarnation in (None, failure["incarnation"])
+        ):
+            return failure
+    return None
+
+
+def _too_late(task: Task, who: Actor, attempt: int) -> TooLate:
+    if task["status"] == "in_progress":
+        now = f"attempt {task['claim']['attempt']} is in the hands of {task['assignee']}"
+    else:
+        now = f"it is {task['status']}"
+    return TooLate(
+        f"too late: {who.name}'s attempt {attempt} on {task['id']} has ended, {now}",
+        hint="stop work on it; then: teamtasks claim",
+        task=task["id"],
+        attempt=attempt,
+        attempts=task["attempts"],
+        status=task["status"],
+        holder=task["assignee"],
+    )
+
+
+def blocked(task: Task, blockers: Sequence[Task], now: str) -> TaskBlocked:
+    waits = ", ".join([describe_blocker(b, now) for b in blockers])
+    return TaskBlocked(
+        f"{task['id']} cannot start: it waits for {waits}",
+        hint=f"teamtasks why {task['id']}",
+        task=task["id"],
+        blocked_by=[b["id"] for b in blockers],
+    )
+
+
+def describe_blocker(blocker: Task, now: str) -> str:
+    """``task-2(backend, 8m)``: who has it and for how long, or that nobody does."""
+    if blocker["status"] == "in_progress":
+        return f"{blocker['id']}({blocker['assignee']}, {age(seconds_between(blocker['claim']['at'], now))})"
+    return blocker["id"]

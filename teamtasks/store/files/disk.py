@@ -1,0 +1,162 @@
+"""The few system calls that the store makes, always relative to an open directory and never through a symlink."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from teamtasks.domain.errors import InvalidData
+
+FILE_MODE = 0o600
+DIRECTORY_MODE = 0o700
+LARGEST = 64 * 1024 * 1024  # bytes of any one document file: far above 10,000 tasks, far below what stops a machine
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Stamp = tuple[
+    int, int, int
+]  # inode, size, modification time: what changes when somebody writes to a file or replaces it
+
+
+def open_directory(path: str, *, create: bool = False) -> int:
+    """A descriptor of the directory itself: what is later done through it cannot be led elsewhere."""
+    if create:
+        os.makedirs(os.path.dirname(path), DIRECTORY_MODE, exist_ok=True)
+        try:
+            os.mkdir(path, DIRECTORY_MODE)
+            sync_directory(os.path.dirname(path))
+        except FileExistsError:
+            pass
+    try:
+        return os.open(path, _DIRECTORY)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise InvalidData(f"{path} is not a directory of its own (a symlink or a file)", path=path) from None
+        raise
+
+
+def sync_directory(path: str | int) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if isinstance(path, str) else path
+    try:
+        os.fsync(fd)
+    finally:
+        if fd is not path:
+            os.close(fd)
+
+
+def read(directory: int, name: str, most: int = LARGEST) -> tuple[bytes, Stamp] | None:
+    """Bytes and stamp of a regular file; None if there is none."""
+    fd = open_regular(directory, name, os.O_RDONLY)
+    if fd is None:
+        return None
+    try:
+        found = os.fstat(fd)
+        if found.st_size > most:
+            raise InvalidData(
+                f"{path_of(directory, name)} has {found.st_size:,} bytes; at most {most:,} are read",
+                path=path_of(directory, name),
+            )
+        return read_from(fd, found.st_size), (found.st_ino, found.st_size, found.st_mtime_ns)
+    finally:
+        os.close(fd)
+
+
+def read_from(fd: int, size: int) -> bytes:
+    """The rest of an open file, about ``size`` bytes."""
+    parts = [os.read(fd, size + 1)]
+    if len(parts[0]) != size:  # shorter than asked for, or it has grown since its size was seen
+        while parts[-1]:
+            parts.append(os.read(fd, 1 << 20))
+    return b"".join(parts) if len(parts) > 1 else parts[0]
+
+
+def open_regular(directory: int, name: str, flags: int) -> int | None:
+    """A descriptor of a regular file; None if there is none. A symlink, FIFO or directory is refused."""
+    try:
+        fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise _not_a_file(directory, name) from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _not_a_file(directory, name)
+    return fd
+
+
+def stamp(directory: int, name: str) -> Stamp | None:
+    try:
+        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def write_new(directory: int, name: str, data: bytes, *, sync: bool) -> Stamp:
+    """A new file under a fixed name. What a dead writer left there is removed; what somebody planted is not followed."""
+    try:
+        fd = os.open(name, _NEW, FILE_MODE, dir_fd=directory)
+    except FileExistsError:
+        os.unlink(name, dir_fd=directory)
+        fd = os.open(name, _NEW, FILE_MODE, dir_fd=directory)
+    try:
+        write_all(fd, data)
+        if sync:
+            os.fsync(fd)
+        found = os.fstat(fd)
+        return (found.st_ino, found.st_size, found.st_mtime_ns)
+    except BaseException:
+        remove(directory, name)
+        raise
+    finally:
+        os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """One write for what fits into one; a short write goes on."""
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, memoryview(data)[written:])
+
+
+def remove(directory: int, name: str) -> bool:
+    try:
+        os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def rename(directory: int, old: str, new: str) -> None:
+    os.rename(old, new, src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def link(directory: int, old: str, new: str) -> None:
+    os.link(old, new, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+
+
+def names_same(fd: int, path: str, directory: int | None = None) -> bool:
+    """Whether ``path`` still names what ``fd`` has open."""
+    try:
+        there = os.stat(path, dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return False
+    here = os.fstat(fd)
+    return (here.st_ino, here.st_dev) == (there.st_ino, there.st_dev)
+
+
+def path_of(directory: int, name: str) -> str:
+    """For messages to people only."""
+    try:
+        return os.path.join(os.readlink(f"/proc/self/fd/{directory}"), name)
+    except OSError:
+        return name
+
+
+def _not_a_file(directory: int, name: str) -> InvalidData:
+    path = path_of(directory, name)
+    return InvalidData(f"{path} is not a regular file", hint="look at it, then remove it", path=path)

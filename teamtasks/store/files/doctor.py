@@ -1,0 +1,160 @@
+"""A look at everything: what the hot path never needs to check, and how to mend what it refuses to touch."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from teamtasks.domain import adoption
+from teamtasks.domain.errors import InvalidData
+from teamtasks.domain.names import did_you_mean
+from teamtasks.store import validate
+from teamtasks.store.files import disk, heal, journal, layout
+from teamtasks.store.files.session import EditedMeanwhile, Session
+from teamtasks.store.files.tasksfile import HEADER, SECTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from teamtasks.store.files.store import FileStore
+
+    Finding = dict[str, Any]
+
+NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
+
+
+def examine(store: FileStore, *, fix: bool) -> list[Finding]:
+    """``severity``: problem (something to do), fixed, or info."""
+    findings: list[Finding] = []
+
+    def say(severity: str, message: str, hint: str | None = None) -> None:
+        findings.append({"severity": severity, "message": message, **({"hint": hint} if hint else {})})
+
+    at = Session(store.home, store.team, timeout=store.lock_timeout, notice=lambda text: say("fixed", text))
+    at.enter()
+    try:
+        try:
+            at.dirty = True  # look everything over
+            at.settle()
+        except InvalidData as error:
+            if not fix:
+                say("problem", error.message, "teamtasks doctor --fix")
+                return findings
+            say("fixed", _restored(at, error))
+        except EditedMeanwhile:
+            say("problem", "tasks.json is being edited right now", "teamtasks doctor")
+            return findings
+        _check_history(at, say)
+        _check_documents(at, say)
+    finally:
+        at.leave()
+    _check_places(store, say)
+    return findings
+
+
+def _restored(at: Session, why: InvalidData) -> str:
+    """The last good version takes the place of a broken file, which goes to quarantine."""
+    assert at.journal is not None
+    raw = at.raw
+    if raw is None:
+        found = disk.stamp(at.public, layout.TASKS)
+        raw = b"" if found is None else (disk.read(at.public, layout.TASKS) or (b"",))[0]
+    kept = f"; what was there is in {at.quarantine(raw, layout.TASKS)}" if raw else ""
+    if at.line and "offset" not in why.facts:
+        state = journal.replay(at.journal)
+    else:
+        state = _salvaged(at)
+    disk.remove(at.public, layout.TASKS_NEW)
+    data = heal.rendered(at, state)
+    at.write_beside(data)
+    at.show(data)
+    at.dirty = False
+    if not at.is_current(data):
+        first = {**at.line, "tasks": {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}}
+        at.start_segment(state, first)
+    return f"{why.message}: revision {state.revision} was restored{kept}"
+
+
+def _salvaged(at: Session) -> journal.State:
+    """Everything of a damaged journal that is still whole, begun again in a new segment. The old one is kept."""
+    assert at.journal is not None
+    state = journal.State()
+    os.lseek(at.journal, 0, os.SEEK_SET)
+    last: dict[str, Any] = {}
+    for text in disk.read_from(at.journal, os.fstat(at.journal).st_size).split(b"\n"):
+        line = journal.decode(text)
+        if line is not None:
+            state.apply(line)
+            last = line
+    if not last:
+        raise InvalidData("nothing in the journal is whole", hint="restore a backup, or delete the team")
+    at.line = last
+    at.start_segment(state, last)
+    return state
+
+
+def _check_history(at: Session, say: Any) -> None:
+    """Revisions without gaps, and a replay that gives what tasks.json shows."""
+    lines = 0
+    try:
+        for segment in journal.history(at.private):
+            previous = None
+            for line in segment:
+                lines += 1
+                if previous is not None and line["rev"] != previous + 1:
+                    say("problem", f"the journal goes from revision {previous} to {line['rev']}")
+                previous = line["rev"]
+    except journal.Damaged as damaged:
+        say("problem", f"an old segment of the journal is damaged at byte {damaged.offset}; the ledger itself is whole")
+    assert at.journal is not None
+    if heal.rendered(at, journal.replay(at.journal)) != at.file.raw:
+        say("problem", "tasks.json and the journal do not agree", "teamtasks doctor --fix")
+    say("info", f"revision {at.line['rev']}, {lines} commits on record, {len(at.file.raw):,} bytes")
+
+
+def _check_documents(at: Session, say: Any) -> None:
+    tasks = at.file.all("task")
+    for kind in ("team", *SECTIONS):
+        known = [*validate.load(kind).get("properties", {}), *HEADER]
+        for id, document in at.file.all(kind).items():
+            for wrong in validate.report(kind, document):
+                say("problem", f"{kind} {id}: {'.'.join(map(str, wrong.path))} {wrong.why}")
+            for field in document:
+                if field not in known:
+                    meant = did_you_mean(field, known)
+                    say(
+                        "info",
+                        f"{kind} {id} has a field {field!r} that teamtasks does not know"
+                        + (f"; did you mean {meant}?" if meant else ""),
+                    )
+    wrong_rule = adoption.contradiction(tasks, ())
+    if wrong_rule is not None:
+        say("problem", f"{wrong_rule[0]} {wrong_rule[2]}")
+
+
+def _check_places(store: FileStore, say: Any) -> None:
+    for path in (layout.public(store.home, store.team), layout.private(store.home, store.team)):
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        if mode & 0o077:
+            say("info", f"{path} can be read by others (mode {mode:o})", f"chmod 700 {path}")
+        kind = _file_system(path)
+        if kind in NETWORK:
+            say(
+                "problem",
+                f"{path} is on a network file system ({kind}), whose locks may not hold",
+                "keep teams on a local disk",
+            )
+
+
+def _file_system(path: str) -> str:
+    best, kind = "", ""
+    try:
+        with open("/proc/self/mounts", encoding="utf-8") as mounts:
+            for line in mounts:
+                _device, where, type, *_ = line.split(" ")
+                if path.startswith(where) and len(where) >= len(best):
+                    best, kind = where, type
+    except OSError:
+        return ""
+    return kind

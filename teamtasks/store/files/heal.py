@@ -1,0 +1,271 @@
+"""What a writer finds, and what it does about it. One table, keyed on what tasks.json is.
+
+    found                                   meaning                            what happens
+    what the newest commit published        current                            nothing
+    missing, or empty and no save under way deleted, or a crash                publish the newest, with a notice
+    an older version of ours                a crash, or an old copy put back   publish the newest, with a notice
+    other bytes, valid                      somebody edited it                 merged into a commit "edited outside"
+    other bytes, not valid                  a save under way, or a bad edit    wait a second; then refuse, never overwrite
+    fine, but no journal                    the private directory was lost     the ledger starts again from the file
+    another ledger id                       two teams of one name              refused, with both places
+
+Healing trusts only the journal, and syncs it before anything is published from it. Everything here can be killed and
+begun again: it publishes, it never appends twice.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from teamtasks.domain.errors import InvalidData, TeamNotFound
+from teamtasks.domain.times import iso
+from teamtasks.store.base import Changes
+from teamtasks.store.files import disk, edits, journal, layout, session
+from teamtasks.store.files.journal import fingerprint
+from teamtasks.store.files.tasksfile import SECTIONS, TasksFile, header_of, render
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from teamtasks.store.files.journal import State
+    from teamtasks.store.files.session import Session
+
+SAVE_UNDER_WAY = 2.0  # seconds: a file younger than this may still be being written
+SAVE_WAIT = 1.0
+
+
+def heal(at: Session) -> None:
+    """Leaves the session with a current ``line``, ``file`` and ``stamp``, or raises and leaves the files alone."""
+    if not at.line:
+        return without_journal(at)
+    if at.line.get("deleted"):
+        finish_deletion(at)
+    assert at.journal is not None
+    os.fsync(at.journal)
+    died = at.dirty
+    state = _state(at)
+    _rewrite_messages(at)
+    disk.remove(at.public, layout.TASKS_NEW)
+    disk.remove(at.private, layout.JOURNAL_NEW)
+    raced = _raced_edit(at)
+    _heal_tasks(at, state, died)
+    if raced is not None:
+        _adopt_raced(at, raced)
+    return None
+
+
+def _state(at: Session) -> State:
+    assert at.journal is not None
+    try:
+        return journal.replay(at.journal)
+    except journal.Damaged as damaged:
+        if at.raw is None or not at.is_current(at.raw):
+            raise at.damaged(damaged.offset) from None
+        at.notice(f"the journal is damaged at byte {damaged.offset}: kept as it is, a new one begins here")
+        return restart_journal(at, TasksFile(at.raw))
+
+
+def restart_journal(at: Session, file: TasksFile) -> State:
+    """A new segment from a tasks.json that is known to be the newest."""
+    header = file.header()
+    state = journal.State()
+    state.documents.update({kind: file.all(kind) for kind in ("team", *SECTIONS)})
+    state.ledger, state.counters = header["ledger"], header["counters"]
+    state.revision, state.tasks_revision = at.line["rev"], header["revision"]
+    state.messages = at.line["messages"][1]
+    at.start_segment(state, at.line)
+    return state
+
+
+def _heal_tasks(at: Session, state: State, died: bool) -> None:
+    _let_a_save_finish(at)
+    raw = at.raw
+    if raw is not None and at.is_current(raw):
+        at.file = TasksFile(raw)
+    elif not raw:
+        _publish(at, state, f"tasks.json was {'missing' if raw is None else 'empty'}")
+    elif journal.published(at.private, len(raw), fingerprint(raw)):
+        _publish(at, state, "the last writer died in the middle" if died else "tasks.json was an older version")
+    else:
+        adopt(at, state, raw)
+
+
+def _let_a_save_finish(at: Session) -> None:
+    """Editors write in place or truncate first: what is young and not valid may be whole in a moment."""
+    deadline = time.monotonic() + SAVE_WAIT
+    while at.stamp is not None and time.time() - at.stamp[2] / 1e9 < SAVE_UNDER_WAY and time.monotonic() < deadline:
+        if at.raw and (at.is_current(at.raw) or _is_json(at.raw)):
+            return
+        time.sleep(0.02)
+        at.read_tasks()
+
+
+def _is_json(raw: bytes) -> bool:
+    from teamtasks.store import strict
+
+    try:
+        strict.loads(raw)
+    except strict.NotStrict:
+        return False
+    return True
+
+
+def _publish(at: Session, state: State, why: str) -> None:
+    """tasks.json again, from the journal."""
+    data = rendered(at, state)
+    if at.is_current(data):
+        at.write_beside(data)
+        at.show(data)
+    else:  # an earlier version of teamtasks wrote this revision in another form: say so in the journal
+        at.file = TasksFile(data)
+        changes = Changes()
+        changes.record("republished", {})
+        changes.puts["team", at.team] = state.documents["team"][at.team]
+        at.commit(changes, state.counters, now=iso(time.time()), by="system")
+    at.notice(f"{why}: revision {at.line['rev']} was restored from the journal")
+
+
+def rendered(at: Session, state: State) -> bytes:
+    header = header_of(state.ledger, at.team, state.tasks_revision, state.counters, state.documents["team"][at.team])
+    return render(header, state.documents)
+
+
+def adopt(at: Session, state: State, raw: bytes) -> None:
+    """Somebody's edit becomes a commit. Until it is one, the file that they saved is not touched."""
+    now = iso(time.time())
+    edit, base = edits.read(_path(at), at.team, raw, state, at.private, now)
+    changes, conflicts = edits.as_changes(edit, base, state, now)
+    if conflicts:
+        kept = at.quarantine(raw, layout.TASKS)
+        at.notice(
+            f"changed both here and in tasks.json: {', '.join(conflicts)}. The ledger's stands; the file is in {kept}"
+        )
+    at.file = TasksFile(rendered(at, state))
+    if changes:
+        count = sum(kind == "task" for kind, _id in changes.puts)
+        revision = at.commit(changes, edits.counters_above(state.counters, changes), now=now, by="human")
+        at.notice(f"tasks.json was edited: {count} task(s) taken over as revision {revision}")
+    elif at.raw is None or not at.is_current(at.raw):
+        at.write_beside(at.file.raw)
+        at.show(at.file.raw)
+
+
+def _raced_edit(at: Session) -> bytes | None:
+    """An edit that raced with our last rename is in the predecessor of tasks.json, which is not what it was."""
+    before = at.line.get("before")
+    found = disk.read(at.public, layout.TASKS_PREVIOUS)
+    if found is None or not before or list(found[1]) == before:
+        return None
+    raw = found[0]
+    if not raw or journal.published(at.private, len(raw), fingerprint(raw)):
+        return None
+    if at.raw is None or not at.is_current(at.raw):  # healing tasks.json will replace the predecessor
+        at.quarantine(raw, layout.TASKS)
+    return raw
+
+
+def _adopt_raced(at: Session, raw: bytes) -> None:
+    assert at.journal is not None
+    try:
+        adopt(at, journal.replay(at.journal), raw)
+    except InvalidData as error:
+        kept = at.quarantine(raw, layout.TASKS)
+        at.notice(
+            f"an edit of tasks.json raced with another command and cannot be used ({error.message}); it is in {kept}"
+        )
+    disk.remove(at.public, layout.TASKS_PREVIOUS)
+
+
+def _rewrite_messages(at: Session) -> None:
+    """Every message at its place. Older segments are asked only if more is missing than the newest one knows."""
+    end = at.line["messages"][1]
+    if not end:
+        return
+    found = disk.read(at.private, layout.MESSAGES, 1 << 40)
+    data = found[0] if found else b""
+    if len(data) > end:
+        at.quarantine(data, layout.MESSAGES)
+    for segment in journal.history(at.private):
+        for line in segment:
+            start, stop = line["messages"]
+            text = b"".join([journal.message_text(document) for _log, document in line["logs"]])
+            if text and data[start:stop] != text:
+                session.publish_messages(at.private, text, start)
+        if segment and segment[0]["messages"][0] <= len(data):
+            break
+    session.cut_messages(at.private, end)
+
+
+def without_journal(at: Session) -> None:
+    """The private directory was lost, or a person wrote tasks.json by hand: the ledger begins with the file."""
+    at.read_tasks()
+    if not at.raw:
+        raise TeamNotFound(f"no team {at.team!r}", team=at.team)
+    _let_a_save_finish(at)
+    now = iso(time.time())
+    edit, _base = edits.read(_path(at), at.team, at.raw, None, at.private, now)
+    state = journal.State()
+    state.ledger = edit.ledger or os.urandom(16).hex()
+    changes, _conflicts = edits.as_changes(edit, state, state, now)
+    for (kind, id), document in changes.puts.items():
+        if document is not None:
+            state.documents[kind][id] = document
+    state.counters = edits.counters_above(_counters(edit.content.get("counters")), changes)
+    state.revision = state.tasks_revision = (edit.revision or 0) + 1
+    begin(at, state, [{"event": "adopted"}], by="human", now=now)
+    at.notice(f"{_path(at)} was adopted: its history begins with revision {state.revision}")
+
+
+def _path(at: Session) -> str:
+    return os.path.join(layout.public(at.home, at.team), layout.TASKS)
+
+
+def _counters(found: object) -> dict[str, int]:
+    if not isinstance(found, dict):
+        return {}
+    return {
+        k: v
+        for k, v in found.items()
+        if isinstance(k, str) and isinstance(v, int) and not isinstance(v, bool) and v >= 0
+    }
+
+
+def begin(at: Session, state: State, events: list[dict[str, object]], *, by: str, now: str) -> None:
+    """A ledger's first line and first tasks.json."""
+    data = rendered(at, state)
+    first = {
+        "rev": state.revision, "at": now, "by": by, "events": events, "docs": [], "logs": [], "counters": state.counters,
+        "tasks": {"rev": state.revision, "size": len(data), "crc": fingerprint(data)}, "messages": [0, 0],
+        "boot": session.boot_id(), "id": os.urandom(8).hex(),
+    }  # fmt: skip
+    at.write_beside(data)
+    at.dirty = True
+    at.start_segment(state, first, events)
+    at.show(data)
+    at.dirty = False
+
+
+def finish_deletion(at: Session) -> None:
+    """The team's last commit says that it is gone: what is left of it goes too. The lock goes last."""
+    for name in os.listdir(at.public):
+        if name in (layout.TASKS, layout.TASKS_NEW, layout.TASKS_PREVIOUS) or layout.is_agent_file(name):
+            disk.remove(at.public, name)
+    _remove_directory(os.path.join(layout.private(at.home, at.team), layout.QUARANTINE))
+    for name in sorted(os.listdir(at.private), key=lambda n: (n == layout.LOCK, n == layout.JOURNAL)):
+        disk.remove(at.private, name)
+    for path in (layout.private(at.home, at.team), layout.public(at.home, at.team)):
+        try:
+            os.rmdir(path)
+        except OSError:  # Claude Code's own list lives in the same directory: it stays
+            pass
+    raise TeamNotFound(f"no team {at.team!r}: it was deleted", team=at.team)
+
+
+def _remove_directory(path: str) -> None:
+    try:
+        names = os.listdir(path)
+    except FileNotFoundError:
+        return
+    for name in names:
+        os.unlink(os.path.join(path, name))
+    os.rmdir(path)

@@ -1,0 +1,254 @@
+"""The journal: every commit, one line each, in the order in which they happened. It is the truth; the rest is a copy.
+
+A line is JSON with these fields, the crc last:
+
+    rev        the revision that this commit made; one more than the line before
+    at, by     when and by whom        events   what was done, for people: [{"event": "task_claimed", …}, …]
+    docs       what it put: [kind, id, document or null], …
+    logs       what it appended: [log, document], …
+    counters   the highest number given out per kind
+    tasks      what tasks.json is after this commit: {"rev", "size", "crc"}
+    before     inode, size and modification time of the tasks.json that was replaced last
+    messages   [start, end]: where in messages.jsonl its messages are
+    boot, id   the machine's boot, and a name of this commit's own
+    snapshot   true in the first line of a segment: its docs are the whole ledger; such a line also has format and ledger
+    deleted    true in the last line of a team that was deleted
+    crc        of the bytes before it
+
+An append is the commit. A line that is not whole at the end of the file was never acknowledged: it is ignored by readers
+and cut off by the next writer. A line that is not whole anywhere else is damage, and is never cut off.
+"""
+
+from __future__ import annotations
+
+import os
+from zlib import crc32
+
+from teamtasks import jsontext
+from teamtasks.domain.errors import OutcomeUnknown, StoreUnavailable
+from teamtasks.store.base import KINDS
+from teamtasks.store.files import disk, layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Line = dict[str, Any]
+
+TAIL = 16 * 1024
+
+
+class Damaged(Exception):
+    """A line that is not whole in the middle of a journal, and where it begins."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+class State:
+    """The ledger as of one revision, built from the journal."""
+
+    __slots__ = ("counters", "documents", "ledger", "messages", "revision", "tasks_revision")
+
+    def __init__(self) -> None:
+        self.documents: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+        self.counters: dict[str, int] = {}
+        self.ledger = ""
+        self.revision = 0
+        self.tasks_revision = 0
+        self.messages = 0
+
+    def apply(self, line: Line) -> None:
+        if line.get("snapshot"):
+            self.documents = {kind: {} for kind in KINDS}
+            self.ledger = line["ledger"]
+        for kind, id, document in line["docs"]:
+            if document is None:
+                self.documents.setdefault(kind, {}).pop(id, None)
+            else:
+                self.documents.setdefault(kind, {})[id] = document
+        for kind, number in line["counters"].items():
+            self.counters[kind] = max(number, self.counters.get(kind, 0))
+        self.revision = line["rev"]
+        self.tasks_revision = line["tasks"]["rev"]
+        self.messages = line["messages"][1]
+
+
+def fingerprint(data: bytes) -> str:
+    return f"{crc32(data):08x}"
+
+
+def encode(line: Line) -> bytes:
+    body = jsontext.dumps(line)[:-1].encode()
+    return body + b',"crc":"%08x"}\n' % crc32(body)
+
+
+def decode(text: bytes) -> Line | None:
+    """The line, or None if it is not whole. ``text`` comes without its line end."""
+    body, mark = text[:-18], text[-18:]
+    if mark[:8] != b',"crc":"' or mark[16:] != b'"}' or mark[8:16] != b"%08x" % crc32(body):
+        return None
+    return jsontext.loads(text.decode())  # type: ignore[return-value]
+
+
+def message_text(document: Any) -> bytes:
+    return jsontext.dumps(document).encode() + b"\n"
+
+
+def open_journal(private: int, flags: int = os.O_RDWR | os.O_APPEND) -> int | None:
+    return disk.open_regular(private, layout.JOURNAL, flags)
+
+
+def last_line(fd: int) -> tuple[Line | None, int, int]:
+    """The last whole line, where it ends, and how long the file is. More bytes than that end are a torn tail.
+
+    Each commit is synced before the next begins, so at most one line can be torn. If the one before it is not whole
+    either, the journal is damaged.
+    """
+    size = os.fstat(fd).st_size
+    start, text = _line_before(fd, size)
+    line = decode(text[:-1]) if text.endswith(b"\n") else None
+    if line is not None or size == 0:
+        return line, size, size
+    end = start
+    start, text = _line_before(fd, end)
+    line = decode(text[:-1])
+    if line is None and end > 0:
+        raise Damaged(start)
+    return line, end, size
+
+
+def _line_before(fd: int, end: int) -> tuple[int, bytes]:
+    """Where the line that ends at ``end`` begins, and its bytes; its line end, if it has one, is among them."""
+    reach = TAIL
+    while True:
+        start = max(0, end - reach)
+        chunk = os.pread(fd, end - start, start)
+        before = chunk.rfind(b"\n", 0, max(0, len(chunk) - 1))
+        if before >= 0 or start == 0:
+            return start + before + 1, chunk[before + 1 :]
+        reach *= 8
+
+
+def append(fd: int, line: Line, size: int) -> int:
+    """Makes the line durable and gives the file's new size. This is the commit. If it fails, the line is taken back."""
+    data = encode(line)
+    try:
+        disk.write_all(fd, data)
+        os.fdatasync(fd)
+    except OSError as error:
+        _take_back(fd, size, error)
+    return size + len(data)
+
+
+def _take_back(fd: int, size: int, cause: OSError) -> None:
+    try:
+        os.ftruncate(fd, size)
+        os.fsync(fd)
+    except OSError:
+        raise OutcomeUnknown(
+            f"writing the journal failed ({cause.strerror}) and so did taking it back",
+            hint="teamtasks doctor, then see whether the change is there before you repeat it",
+            errno=cause.errno,
+        ) from cause
+    raise StoreUnavailable(
+        f"writing the journal failed: {cause.strerror}; nothing was changed",
+        hint="make room or mend the disk, then repeat the command",
+        errno=cause.errno,
+    ) from cause
+
+
+def lines(fd: int) -> Iterator[tuple[int, Line]]:
+    """Every whole line with its offset. Raises ``Damaged`` at one that is not whole and not the last."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    data = disk.read_from(fd, os.fstat(fd).st_size)
+    offset = 0
+    while offset < len(data):
+        end = data.find(b"\n", offset)
+        line = decode(data[offset:end]) if end >= 0 else None
+        if line is None:
+            if end >= 0 and data.find(b"\n", end + 1) >= 0:
+                raise Damaged(offset)
+            return
+        yield offset, line
+        offset = end + 1
+
+
+def replay(fd: int, upto: int | None = None) -> State:
+    """The ledger after the last line, or after the last one that is not newer than ``upto``."""
+    state = State()
+    for _offset, line in lines(fd):
+        if upto is not None and line["rev"] > upto:
+            break
+        state.apply(line)
+    return state
+
+
+def segments(private: int) -> list[str]:
+    """Full segments, newest first."""
+    return sorted((n for n in os.listdir(private) if layout.is_segment(n)), reverse=True)
+
+
+def history(private: int) -> Iterator[list[Line]]:
+    """The lines of every segment, newest segment first, oldest line first."""
+    for name in (layout.JOURNAL, *segments(private)):
+        fd = disk.open_regular(private, name, os.O_RDONLY)
+        if fd is None:
+            continue
+        try:
+            yield [line for _offset, line in lines(fd)]
+        finally:
+            os.close(fd)
+
+
+def state_at(private: int, revision: int) -> State | None:
+    """The ledger as it was at an earlier revision; None if that is not on record."""
+    for segment in history(private):
+        if segment and segment[0]["rev"] <= revision <= segment[-1]["rev"]:
+            state = State()
+            for line in segment:
+                if line["rev"] <= revision:
+                    state.apply(line)
+            return state
+    return None
+
+
+def published(private: int, size: int, crc: str) -> bool:
+    """Whether tasks.json was ever published with this size and crc: an older version of ours."""
+    return any(
+        line["tasks"]["size"] == size and line["tasks"]["crc"] == crc
+        for segment in history(private)
+        for line in segment
+    )
+
+
+def start_segment(private: int, line: Line) -> None:
+    """A journal that begins with ``line``, a snapshot. The segment before it, if any, is kept under its own name.
+
+    The name is made durable before the new file takes its place: at every moment one of the two is there.
+    """
+    disk.write_new(private, layout.JOURNAL_NEW, encode(line), sync=True)
+    fd = disk.open_regular(private, layout.JOURNAL, os.O_RDONLY)
+    if fd is not None:
+        _keep(private, fd)
+    disk.rename(private, layout.JOURNAL_NEW, layout.JOURNAL)
+    disk.sync_directory(private)
+
+
+def _keep(private: int, fd: int) -> None:
+    try:
+        head = os.pread(fd, 64, 0)
+    finally:
+        os.close(fd)
+    if not head.startswith(b'{"rev":'):
+        name = f"journal-damaged-{os.urandom(4).hex()}"
+    else:
+        digits = head[7 : head.index(b",")]
+        name = layout.segment(int(digits))
+    try:
+        disk.link(private, layout.JOURNAL, name)
+    except FileExistsError:  # a rotation that was killed between its two steps: the link is already the right one
+        pass
+    disk.sync_directory(private)

@@ -1,0 +1,61 @@
+"""Which file is where. See docs/format.md for what is in them.
+
+<home>/tasks/<team>/          public: any program may read it, people may edit tasks.json
+<home>/teamtasks/<team>/      private: journal, lock, messages; Claude Code's housekeeping never comes here
+"""
+
+from __future__ import annotations
+
+import os
+
+from teamtasks.domain.names import is_name
+
+FORMAT = 1
+
+TASKS = "tasks.json"
+TASKS_NEW = ".tasks.json.new"
+TASKS_PREVIOUS = ".tasks.json.prev"
+
+JOURNAL = "journal.jsonl"
+JOURNAL_NEW = ".journal.jsonl.new"
+LOCK = "lock"
+MESSAGES = "messages.jsonl"
+QUARANTINE = "quarantine"
+
+
+def public(home: str, team: str) -> str:
+    return os.path.join(home, "tasks", team)
+
+
+def private(home: str, team: str) -> str:
+    return os.path.join(home, "teamtasks", team)
+
+
+def segment(first_revision: int) -> str:
+    """The name of a full journal, by the revision that it begins with."""
+    return f"journal-{first_revision:09d}.jsonl"
+
+
+def is_segment(name: str) -> bool:
+    return name.startswith("journal-") and name.endswith(".jsonl") and name[8:-6].isdigit()
+
+
+def agent_file(agent: str, incarnation: int) -> str:
+    return f"agent_{agent}_{incarnation}.json"
+
+
+def is_agent_file(name: str) -> bool:
+    """An agent's file, or one that is about to take its place."""
+    return name.lstrip(".").startswith("agent_") and name.endswith((".json", ".json.new"))
+
+
+def teams(home: str) -> list[str]:
+    """Names that have a journal, or a tasks.json that a person wrote. Claude Code's own lists are not teams."""
+    found = set()
+    for parent, mark in ((os.path.join(home, "teamtasks"), JOURNAL), (os.path.join(home, "tasks"), TASKS)):
+        try:
+            names = os.listdir(parent)
+        except OSError:
+            continue
+        found.update(n for n in names if is_name(n) and os.path.isfile(os.path.join(parent, n, mark)))
+    return sorted(found)

@@ -1,0 +1,138 @@
+"""One writer at a time: flock on the team's lock file, which is never deleted and never stolen.
+
+In the main thread a blocked writer sleeps inside the kernel, which wakes it at once and in turn; a timer ends the wait.
+Other threads cannot use a timer, so they ask again and again, through filelock, whose lock is the same flock.
+
+The holder writes who it is into the file and clears it when it is done. A text that is still there when the lock is free
+says that its writer died with work under way: the ledger must be looked over before it is trusted ("dirty").
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from fcntl import LOCK_EX, LOCK_NB, flock
+from time import monotonic, sleep
+
+from teamtasks.domain.errors import InvalidData, LockTimeout
+from teamtasks.domain.untrusted import one_line
+from teamtasks.store.files import disk, layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SAY_AFTER = 1.0
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def acquire(private: int, timeout: float, waiting: Callable[[str], None]) -> int:
+    """A descriptor of the locked lock file. ``waiting`` is told who holds it when that takes longer than a second."""
+    deadline = monotonic() + timeout
+    while True:
+        try:
+            fd = os.open(layout.LOCK, _OPEN, disk.FILE_MODE, dir_fd=private)
+        except OSError as error:
+            if os.path.islink(disk.path_of(private, layout.LOCK)):
+                path = disk.path_of(private, layout.LOCK)
+                raise InvalidData(f"{path} is a symlink", hint="remove it", path=path) from error
+            raise
+        try:
+            _lock(fd, deadline - monotonic(), timeout, waiting)
+            # Deleted or replaced while we waited: whoever comes now would lock another file beside us.
+            if disk.names_same(fd, layout.LOCK, private):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def holder(fd: int) -> str:
+    return one_line(os.pread(fd, 400, 0).decode(errors="replace").strip())
+
+
+def sign(fd: int, text: str) -> None:
+    os.pwrite(fd, text.encode(), 0)
+
+
+def clear(fd: int) -> None:
+    os.ftruncate(fd, 0)
+
+
+def _lock(fd: int, left: float, timeout: float, waiting: Callable[[str], None]) -> None:
+    try:
+        return flock(fd, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        pass
+    if _in_main_thread():
+        _sleep_until_locked(fd, left, timeout, waiting)
+    else:
+        _ask_until_locked(fd, left, timeout, waiting)
+    return None
+
+
+def _in_main_thread() -> bool:
+    threading = sys.modules.get("threading")
+    return threading is None or threading.current_thread() is threading.main_thread()
+
+
+class _Alarm(BaseException):
+    pass
+
+
+def _sleep_until_locked(fd: int, left: float, timeout: float, waiting: Callable[[str], None]) -> None:
+    import signal
+
+    armed, said, end = True, False, monotonic() + left
+
+    def ring(_signum: int, _frame: object) -> None:
+        if armed:
+            raise _Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    timer = signal.getitimer(signal.ITIMER_REAL)
+    try:
+        while (remaining := end - monotonic()) > 0:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, remaining if said else min(remaining, SAY_AFTER))
+                flock(fd, LOCK_EX)
+                armed = False
+                return
+            except _Alarm:
+                # It may ring just after the lock was got, which is harmless: locking it again succeeds at once.
+                if not said and monotonic() < end:
+                    waiting(_who(fd))
+                said = True
+        raise _timed_out(fd, timeout)
+    finally:
+        armed = False
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _ask_until_locked(fd: int, left: float, timeout: float, waiting: Callable[[str], None]) -> None:
+    from filelock import lock_descriptor
+
+    began, said = monotonic(), False
+    while not lock_descriptor(fd, blocking=False):
+        waited = monotonic() - began
+        if waited >= left:
+            raise _timed_out(fd, timeout)
+        if waited >= SAY_AFTER and not said:
+            waiting(_who(fd))
+            said = True
+        sleep(0.002)
+
+
+def _who(fd: int) -> str:
+    return holder(fd) or "a process that left no name"
+
+
+def _timed_out(fd: int, timeout: float) -> LockTimeout:
+    return LockTimeout(
+        f"another process holds the ledger, waited {timeout:g} s: {_who(fd)}",
+        hint="look at that process; raise the limit with TEAMTASKS_LOCK_TIMEOUT=60",
+        holder=_who(fd),
+        waited=timeout,
+    )

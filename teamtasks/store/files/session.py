@@ -1,0 +1,339 @@
+"""One writer's turn: from the lock to the lock. ``docs/reliability.md`` tells the same story with its reasons.
+
+    enter     lock; check that directory, lock and journal are still what their paths name; sign the lock
+    settle    read the journal's last line and tasks.json; if anything is not as that line says: heal
+    commit    write the new tasks.json beside the old; look once more; append one line and sync it: committed; publish
+    leave     clear the signature, unlock
+
+After the line is synced nothing may fail the command: a failed publication leaves the signature, and the next turn heals.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from fcntl import LOCK_EX, flock
+from time import time
+
+from teamtasks.domain.errors import InvalidData, OutcomeUnknown, StoreUnavailable, TeamNotFound
+from teamtasks.domain.times import iso
+from teamtasks.store.files import disk, journal, layout, lock
+from teamtasks.store.files.journal import fingerprint
+from teamtasks.store.files.tasksfile import TasksFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from teamtasks.store.base import Changes
+    from teamtasks.store.files.disk import Stamp
+    from teamtasks.store.files.journal import Line
+
+ROTATE_AT = 8 * 1024 * 1024  # bytes of a segment beyond four times the ledger itself
+
+
+_MESSAGES = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class EditedMeanwhile(Exception):
+    """tasks.json or the journal changed between our look and our commit: begin again with what is there now."""
+
+
+class Session:
+    """Holds the lock while it lives. ``line``, ``file`` and ``stamp`` are the ledger as it is now."""
+
+    def __init__(self, home: str, team: str, *, timeout: float, notice: Callable[[str], None]) -> None:
+        self.home, self.team = home, team
+        self.timeout, self.notice = timeout, notice
+        self.public = self.private = self.lock = -1
+        self.journal: int | None = None
+        self.journal_size = 0
+        self.dirty = False
+        self.line: Line = {}
+        self.file = TasksFile(b"")
+        self.stamp: Stamp | None = None
+        self.raw: bytes | None = None
+
+    def enter(self, *, create: bool = False) -> None:
+        while True:
+            try:
+                self._open(create)
+                if self._still_there():
+                    break
+                self.close()
+            except FileNotFoundError:  # deleted while we opened it: look again
+                self.close()
+            except BaseException:
+                self.close()
+                raise
+        self.dirty = bool(lock.holder(self.lock))
+        lock.sign(self.lock, f"pid {os.getpid()}, {_command()}, since {iso(time())}\n")
+
+    def _open(self, create: bool) -> None:
+        self.public = self._directory(layout.public(self.home, self.team), create)
+        self.private = self._directory(layout.private(self.home, self.team), create)
+        self.lock = lock.acquire(self.private, self.timeout, self._waiting)
+        self.journal = journal.open_journal(self.private)
+        if self.journal is not None:
+            # A second lock on what matters most: it holds even if somebody deletes the lock file under us.
+            flock(self.journal, LOCK_EX)
+
+    def _directory(self, path: str, create: bool) -> int:
+        """Opened, and made again if only one of the two was deleted (Claude Code tidies up the public one)."""
+        try:
+            return disk.open_directory(path, create=create)
+        except FileNotFoundError:
+            if self.team not in layout.teams(self.home):
+                raise TeamNotFound(f"no team {self.team!r}", team=self.team) from None
+            return disk.open_directory(path, create=True)
+
+    def _still_there(self) -> bool:
+        """False after an ``rm -rf`` that raced with us: two writers would each hold a lock of their own."""
+        return (
+            disk.names_same(self.public, layout.public(self.home, self.team))
+            and disk.names_same(self.private, layout.private(self.home, self.team))
+            and (self.journal is None or disk.names_same(self.journal, layout.JOURNAL, self.private))
+        )
+
+    def settle(self) -> None:
+        """Brings ``line``, ``file`` and ``stamp`` to what the journal says, healing whatever is not so."""
+        if self.read_journal() and not self.line.get("deleted"):
+            self.read_tasks()
+            if not self.dirty and self.as_published():
+                return
+        from teamtasks.store.files import heal
+
+        heal.heal(self)
+        self.dirty = False
+
+    def read_journal(self) -> bool:
+        """The last line; False if there is none. A torn tail is cut off: nobody was told of it."""
+        if self.journal is None:
+            return False
+        try:
+            line, end, size = journal.last_line(self.journal)
+        except journal.Damaged as damaged:
+            raise self.damaged(damaged.offset) from None
+        if size > end:
+            self.dirty = True
+            os.ftruncate(self.journal, end)
+            os.fsync(self.journal)
+        self.journal_size = end
+        self.line = line or {}
+        return line is not None
+
+    def read_tasks(self) -> None:
+        found = disk.read(self.public, layout.TASKS)
+        self.raw, self.stamp = found if found is not None else (None, None)
+
+    def as_published(self) -> bool:
+        """Whether tasks.json, its predecessor, the messages and the boot are what the last line says."""
+        line, raw = self.line, self.raw
+        if raw is None or not line or line["boot"] != boot_id() or not self.is_current(raw):
+            return False
+        if line["messages"][1] and (disk.stamp(self.private, layout.MESSAGES) or (0, 0))[1] != line["messages"][1]:
+            return False
+        before = line.get("before")
+        previous = disk.stamp(self.public, layout.TASKS_PREVIOUS) if before else None
+        if before and previous is not None and list(previous) != before:
+            return False
+        self.file = TasksFile(raw)
+        return True
+
+    def is_current(self, raw: bytes) -> bool:
+        tasks = self.line["tasks"] if self.line else {"size": -1}
+        return len(raw) == tasks["size"] and fingerprint(raw) == tasks["crc"]
+
+    def commit(self, changes: Changes, counters: dict[str, int], *, now: str, by: str, **marks: Any) -> int:
+        """Makes the changes durable, then visible. Returns the new revision."""
+        if self.journal_size > ROTATE_AT + 4 * len(self.file.raw):
+            self._rotate()
+        revision = self.line["rev"] + 1
+        tasks, before, data = self.line["tasks"], self.line.get("before"), None
+        if changes.puts:
+            data = self.file.with_puts(changes.puts, revision, counters)
+            tasks = {"rev": revision, "size": len(data), "crc": fingerprint(data)}
+            before = list(self.stamp or ())
+            self.write_beside(data)
+        messages = b"".join([journal.message_text(document) for _log, document in changes.appended])
+        start = self.line["messages"][1]
+        line = self._line(revision, changes, counters, now=now, by=by)
+        line.update(tasks=tasks, messages=[start, start + len(messages)])
+        if before:
+            line["before"] = before
+        line.update(marks, boot=boot_id(), id=os.urandom(8).hex())
+        self._append(line, data is not None)
+        try:
+            self._publish(data, messages)
+        except OSError as error:
+            self.notice(f"committed as revision {revision}, but {layout.TASKS} could not be written: {error.strerror}")
+        else:
+            self.dirty = False
+        return revision
+
+    def _append(self, line: Line, beside: bool) -> None:
+        """The commit itself. From here until everything is published the signature must stay in the lock."""
+        assert self.journal is not None
+        self.dirty = True
+        try:
+            self._look_once_more()
+            self.journal_size = journal.append(self.journal, line, self.journal_size)
+        except OutcomeUnknown:
+            raise
+        except (EditedMeanwhile, StoreUnavailable):
+            if beside:
+                disk.remove(self.public, layout.TASKS_NEW)
+            self.dirty = False
+            raise
+        self.line = line
+
+    def _line(self, revision: int, changes: Changes, counters: dict[str, int], *, now: str, by: str) -> Line:
+        docs = [[kind, id, document] for (kind, id), document in changes.puts.items()]
+        logs = [[log, document] for log, document in changes.appended]
+        return {
+            "rev": revision, "at": now, "by": by, "events": changes.events, "docs": docs, "logs": logs, "counters": counters
+        }  # fmt: skip
+
+    def write_beside(self, data: bytes) -> None:
+        """The next tasks.json, synced, under another name: a full disk fails here, before anything has happened."""
+        if len(data) > disk.LARGEST:
+            raise StoreUnavailable(f"the ledger would have {len(data):,} bytes, at most {disk.LARGEST:,} are kept")
+        try:
+            disk.write_new(self.public, layout.TASKS_NEW, data, sync=True)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"writing {layout.TASKS_NEW} failed: {error.strerror}; nothing was changed",
+                hint="make room or mend the disk, then repeat the command",
+                errno=error.errno,
+                path=layout.public(self.home, self.team),
+            ) from error
+
+    def _look_once_more(self) -> None:
+        """Somebody may have saved tasks.json, or (against the rules) written the journal, since we looked."""
+        assert self.journal is not None
+        if disk.stamp(self.public, layout.TASKS) != self.stamp or os.fstat(self.journal).st_size != self.journal_size:
+            raise EditedMeanwhile
+
+    def _publish(self, data: bytes | None, messages: bytes) -> None:
+        if messages:
+            publish_messages(self.private, messages, self.line["messages"][0])
+        if data is None:
+            return
+        # The old file stays reachable: an edit that raced with the rename is found there by the next command.
+        disk.remove(self.public, layout.TASKS_PREVIOUS)
+        try:
+            disk.link(self.public, layout.TASKS, layout.TASKS_PREVIOUS)
+        except (FileNotFoundError, PermissionError):  # deleted just now, or a file system without links
+            pass
+        self.show(data)
+
+    def show(self, data: bytes) -> None:
+        """The file beside takes its place."""
+        disk.rename(self.public, layout.TASKS_NEW, layout.TASKS)
+        self.file, self.raw = TasksFile(data), data
+        self.stamp = disk.stamp(self.public, layout.TASKS)
+
+    def _rotate(self) -> None:
+        """The next segment begins with the whole ledger; the commit that follows is its second line."""
+        assert self.journal is not None
+        try:
+            state = journal.replay(self.journal)
+        except journal.Damaged as damaged:
+            raise self.damaged(damaged.offset) from None
+        self.start_segment(state, self.line)
+
+    def start_segment(self, state: journal.State, last: Line, events: Sequence[Line] = ()) -> None:
+        """A journal whose first line is the whole ledger as of ``last``; messages before it are durable from here on."""
+        docs = [[kind, id, d] for kind, documents in state.documents.items() for id, d in documents.items()]
+        snapshot = {**last, "docs": docs, "logs": [], "events": list(events), "counters": state.counters}
+        snapshot.update(snapshot=True, format=layout.FORMAT, ledger=state.ledger, boot=boot_id())
+        snapshot["messages"] = [state.messages, state.messages]
+        snapshot.pop("crc", None)
+        if state.messages:
+            cut_messages(self.private, state.messages)
+        journal.start_segment(self.private, snapshot)
+        if self.journal is not None:
+            os.close(self.journal)
+        self.journal = journal.open_journal(self.private)
+        assert self.journal is not None
+        flock(self.journal, LOCK_EX)
+        self.journal_size = os.fstat(self.journal).st_size
+        self.line = snapshot
+
+    def quarantine(self, data: bytes, what: str) -> str:
+        """A copy of something that we are about to replace, for a person to look at. Returns its path."""
+        path = os.path.join(layout.private(self.home, self.team), layout.QUARANTINE)
+        directory = disk.open_directory(path, create=True)
+        try:
+            stamp = iso(time()).replace(":", "").replace("-", "")
+            name = f"{stamp}-{os.urandom(2).hex()}-{what}"
+            disk.write_new(directory, name, data, sync=True)
+        finally:
+            os.close(directory)
+        return os.path.join(path, name)
+
+    def damaged(self, offset: int) -> InvalidData:
+        path = os.path.join(layout.private(self.home, self.team), layout.JOURNAL)
+        return InvalidData(
+            f"{path} is damaged at byte {offset}; nothing was changed",
+            hint="teamtasks doctor --fix starts a new journal from what is intact and keeps the old one",
+            path=path,
+            offset=offset,
+        )
+
+    def leave(self) -> None:
+        """Unlocks. A signature that stays tells the next writer to look everything over."""
+        try:
+            if self.lock >= 0 and not self.dirty:
+                lock.clear(self.lock)
+        except OSError:  # the commit stands; the next writer will look everything over, which is harmless
+            pass
+        self.close()
+
+    def close(self) -> None:
+        for fd in (self.journal, self.lock, self.private, self.public):
+            if fd is not None and fd >= 0:
+                os.close(fd)
+        self.public = self.private = self.lock = -1
+        self.journal = None
+
+    def _waiting(self, holder: str) -> None:
+        self.notice(f"waiting for another writer ({holder})")
+
+
+def publish_messages(private: int, messages: bytes, start: int) -> None:
+    """At the place that the journal gives, never "append again": so doing it twice is the same as doing it once."""
+    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
+    try:
+        os.lseek(fd, start, os.SEEK_SET)
+        disk.write_all(fd, messages)
+    finally:
+        os.close(fd)
+
+
+def cut_messages(private: int, end: int) -> None:
+    """Exactly this long, and durable."""
+    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
+    try:
+        os.ftruncate(fd, end)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def boot_id() -> str:
+    """Another value after each start of the machine: what was not synced before may be gone."""
+    try:
+        fd = os.open("/proc/sys/kernel/random/boot_id", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return "unknown"
+    try:
+        return os.read(fd, 64).decode().strip()
+    finally:
+        os.close(fd)
+
+
+def _command() -> str:
+    words = sys.argv[1:3] if sys.argv else []
+    return " ".join(["teamtasks", *words])[:120].replace("\n", " ")

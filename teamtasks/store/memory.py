@@ -1,0 +1,169 @@
+"""A ledger in memory, for tests and for trying things out. The shortest fulfilment of the contract in ``base``."""
+
+from __future__ import annotations
+
+import time
+from threading import RLock
+
+from teamtasks import jsontext
+from teamtasks.domain.agents import beat as next_beat
+from teamtasks.domain.errors import TeamNotFound
+from teamtasks.domain.times import iso
+from teamtasks.store.base import KINDS, LOGS, Changes
+from teamtasks.store.validate import check_document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from teamtasks.domain.documents import Document, Pulse
+    from teamtasks.store.base import Result, Tx, View
+
+    Documents = dict[str, dict[str, str]]
+
+
+class MemoryView:
+    """One revision. Documents are kept as text, so that nobody can change one by accident."""
+
+    def __init__(self, documents: Documents, revision: int, now: str) -> None:
+        self._documents = documents
+        self.revision = revision
+        self.now = now
+
+    def get(self, kind: str, id: str) -> Any:
+        text = self._documents[kind].get(id)
+        return None if text is None else jsontext.loads(text)
+
+    def scan(self, kind: str, *, unfinished: bool = False) -> Iterable[Any]:
+        for document in self.all(kind).values():
+            if not unfinished or document.get("status") != "completed":
+                yield document
+
+    def all(self, kind: str) -> dict[str, Any]:
+        return {id: jsontext.loads(text) for id, text in self._documents[kind].items()}
+
+
+class MemoryTx(MemoryView):
+    def __init__(self, documents: Documents, revision: int, now: str, counters: dict[str, int]) -> None:
+        super().__init__(documents, revision, now)
+        self.changes = Changes()
+        self.counters = dict(counters)
+
+    def get(self, kind: str, id: str) -> Any:
+        if (kind, id) in self.changes.puts:
+            return self.changes.puts[kind, id]
+        return self.changes.read.setdefault((kind, id), super().get(kind, id))
+
+    def all(self, kind: str) -> dict[str, Any]:
+        found = {}
+        for id in [*self._documents[kind], *(i for k, i in self.changes.puts if k == kind)]:
+            document = self.get(kind, id)
+            if document is not None:
+                found[id] = document
+        return found
+
+    def scan(self, kind: str, *, unfinished: bool = False) -> Iterable[Any]:
+        return list(MemoryView(self._documents, self.revision, self.now).scan(kind, unfinished=unfinished))
+
+    def put(self, kind: str, id: str, document: Any) -> None:
+        self.changes.put(kind, id, document)
+
+    def append(self, log: str, document: Any) -> None:
+        self.changes.append(log, document)
+
+    def record(self, event: str, **facts: object) -> None:
+        self.changes.record(event, facts)
+
+    def next_id(self, kind: str) -> str:
+        self.counters[kind] = self.counters.get(kind, 0) + 1
+        return f"{kind}-{self.counters[kind]}"
+
+
+class MemoryStore:
+    place = "memory"
+
+    def __init__(self, team: str, document: Document, *, clock: Callable[[], float] = time.time) -> None:
+        self.team = team
+        self._clock = clock
+        self._documents: Documents = {kind: {} for kind in KINDS}
+        self._documents["team"][team] = jsontext.dumps(document)
+        self._logs: dict[str, list[Document]] = {log: [] for log in LOGS}
+        self._counters: dict[str, int] = {}
+        self._pulses: dict[tuple[str, int], Pulse] = {}
+        self._revision = 1
+        self._deleted = False
+        self._lock = RLock()
+        self.history: list[Document] = []
+
+    def transact(self, fn: Callable[[Tx], Result], *, by: str, rehearse: bool = False) -> tuple[Result, int]:
+        with self._lock:
+            self._refuse_if_deleted()
+            tx = MemoryTx(self._documents, self._revision, iso(self._clock()), self._counters)
+            value = fn(tx)
+            if tx.changes:
+                self._commit(tx, by, rehearse)
+            return value, self._revision
+
+    def _commit(self, tx: MemoryTx, by: str, rehearse: bool) -> None:
+        changes = tx.changes
+        for (kind, id), document in changes.puts.items():
+            if document is not None:
+                check_document(kind, id, document)
+        if rehearse:
+            return
+        documents = {kind: dict(of_kind) for kind, of_kind in self._documents.items()}
+        for (kind, id), document in changes.puts.items():
+            if document is None:
+                documents[kind].pop(id, None)
+            else:
+                documents[kind][id] = jsontext.dumps(document)
+        for log, document in changes.appended:
+            self._logs[log].append(document)
+        self._documents, self._counters = documents, tx.counters
+        self._revision += 1
+        self.history.append({"rev": self._revision, "at": tx.now, "by": by, "events": changes.events})
+
+    def read(self) -> View:
+        self._refuse_if_deleted()
+        return MemoryView(self._documents, self._revision, iso(self._clock()))
+
+    def beat(self, agent: str, incarnation: int, fresh: Document, *, acted: bool) -> None:
+        now = iso(self._clock())
+        pulse: Any = {
+            "format": 1,
+            "agent": agent,
+            "incarnation": incarnation,
+            "started_at": now,
+            "last_beat": now,
+            "last_action": now,
+            "clock": {"boot": "memory", "monotonic": time.monotonic()},
+            **fresh,
+        }
+        self._pulses[agent, incarnation] = next_beat(self._pulses.get((agent, incarnation)), pulse, acted=acted)
+
+    def life(self, agent: str) -> int | None:
+        return max([n for name, n in self._pulses if name == agent], default=None)
+
+    def pulses(self) -> dict[tuple[str, int], Pulse]:
+        return dict(self._pulses)
+
+    def tail(self, log: str, after: int) -> tuple[list[Document], int]:
+        return self._logs[log][after:], len(self._logs[log])
+
+    def wait(self, revision: int, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while self._revision <= revision and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return self._revision > revision
+
+    def delete(self, *, by: str) -> None:
+        self._refuse_if_deleted()
+        self._deleted = True
+
+    def check(self, *, fix: bool) -> list[Document]:
+        return []
+
+    def _refuse_if_deleted(self) -> None:
+        if self._deleted:
+            raise TeamNotFound(f"the team {self.team} was deleted", team=self.team)
