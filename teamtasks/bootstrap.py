@@ -34,9 +34,7 @@ def store(config: Config, team: str | None, notice: Notice, *, rehearse: bool = 
     return Rehearsal(found) if rehearse else found
 
 
-def create(
-    config: Config, team: str, *, lead: str | None, topology: str, notice: Notice, rehearse: bool = False
-) -> int:
+def create(config: Config, team: str, *, lead: str | None, topology: str, notice: Notice, rehearse: bool = False) -> int:
     """A new team, with its lead if it has one."""
     from teamtasks.app.teams import new_team
     from teamtasks.domain.agents import join

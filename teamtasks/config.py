@@ -38,7 +38,7 @@ class Config:
 def _number(name: str, text: str | None) -> int | None:
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9])):
+    if not (text.isascii() and text.isdigit() and int(text[:9]) >= 1):
         raise InvalidInput(f"{name} is a number from 1, not {text!r}", value=text)
     return int(text)
 

@@ -34,7 +34,7 @@ else:
     def _refuse(value: object) -> object:
         raise TypeError(f"{type(value).__name__} is not JSON")
 
-    _scan = make_scanner(_Dialect)
+    _scan = make_scanner(_Dialect)  # type: ignore[arg-type]
     _encode = make_encoder(None, _refuse, encode_basestring, None, ":", ",", False, False, False)
 
     def loads(text: str) -> object:

@@ -17,9 +17,7 @@ def describe(pid: int) -> Process:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             started = file.read().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
-        raise InvalidInput(
-            f"there is no process {pid} here", hint="--pid $$ names the calling shell", pid=pid
-        ) from None
+        raise InvalidInput(f"there is no process {pid} here", hint="--pid $$ names the calling shell", pid=pid) from None
     return {
         "machine": _line("/etc/machine-id") or os.uname().nodename,
         "boot": _line("/proc/sys/kernel/random/boot_id"),

@@ -1,10 +1,11 @@
-"""What leads do to tasks: create, assign, depend. And the look-up that every other use case begins with."""
+"""What leads do to tasks: create, assign, depend."""
 
 from __future__ import annotations
 
+from teamtasks.app.lookup import find, free, missing
 from teamtasks.app.members import acting, seen
 from teamtasks.domain import agents, creation, graph, tasks
-from teamtasks.domain.errors import DependencyCycle, InvalidInput, NotAllowed, SelfDependency, TaskNotFound
+from teamtasks.domain.errors import DependencyCycle, InvalidInput, NotAllowed, SelfDependency
 from teamtasks.domain.names import task_id
 
 TYPE_CHECKING = False
@@ -15,25 +16,9 @@ if TYPE_CHECKING:
     from teamtasks.domain.agents import Actor
     from teamtasks.domain.creation import Wish
     from teamtasks.domain.documents import Agent, Task
-    from teamtasks.store.base import Reader, Store, Tx
+    from teamtasks.store.base import Store, Tx
 
     Answer = dict[str, Any]
-
-
-def find(reader: Reader, text: str) -> Task:
-    """The task that somebody means, or a refusal that helps."""
-    id = task_id(text)
-    task: Task | None = reader.get("task", id)
-    if task is None:
-        raise missing(reader, id)
-    return task
-
-
-def missing(reader: Reader, id: str) -> TaskNotFound:
-    ids = [head["id"] for head in reader.scan("task")]
-    there = f"there are {len(ids)}, the newest is {ids[-1]}" if ids else "there are none yet"
-    hint = "teamtasks list" if ids else 'teamtasks create "A title"'
-    return TaskNotFound(f"no task {id} ({there})", hint=hint, task=id, tasks=len(ids))
 
 
 def create(store: Store, who: Actor, wish: Wish) -> Answer:
@@ -64,9 +49,7 @@ def create(store: Store, who: Actor, wish: Wish) -> Answer:
     return {"revision": revision, "task": task, "created": created}
 
 
-def assign(
-    store: Store, who: Actor, id: str, to: str | None, *, note: str | None = None, force: bool = False
-) -> Answer:
+def assign(store: Store, who: Actor, id: str, to: str | None, *, note: str | None = None, force: bool = False) -> Answer:
     """Reserves a task for an agent. Work in progress is taken away only by its holder, or by force."""
 
     def body(tx: Tx) -> tuple[Task, str | None, Agent | None]:
@@ -131,13 +114,6 @@ def depend(store: Store, who: Actor, id: str, *, on: Sequence[str] = (), off: Se
         "revision": revision,
         "task": {**task, "ready": task["status"] == "pending" and not waits, "blocked_by": waits},
     }
-
-
-def free(tx: Tx, holder: str, id: str) -> None:
-    """The holder's hands are empty again."""
-    agent = tx.get("agent", holder)
-    if agent is not None:
-        tx.put("agent", holder, agents.let_go(agent, id))
 
 
 def _member(tx: Tx, name: str) -> None:

@@ -83,7 +83,7 @@ def _led_by(tx: Tx, team: Team, lead: str | None) -> Team:
     if lead is not None and tx.get("agent", lead) is None:
         raise agents.unknown(lead, tx.all("agent"))
     for name, role in ((team["lead"], "teammate"), (lead, "lead")):
-        agent = tx.get("agent", name) if name else None
-        if agent is not None:
+        agent = tx.get("agent", name) if name is not None else None
+        if name is not None and agent is not None:
             tx.put("agent", name, {**agent, "role": role})
     return {**team, "lead": lead}

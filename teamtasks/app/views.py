@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from teamtasks.app.lookup import find
 from teamtasks.app.members import acting, seen
-from teamtasks.app.tasks import find
 from teamtasks.domain import graph
 from teamtasks.domain.errors import InvalidInput
 from teamtasks.domain.names import task_number
@@ -100,9 +100,7 @@ def blocked(store: Store, who: Actor) -> Answer:
     view = store.read()
     agent = acting(view, who)
     heads: dict[str, Any] = graph.unfinished(view.scan("task", unfinished=True))
-    stuck = [
-        derived(h, heads) for h in heads.values() if h["status"] == "pending" and graph.open_dependencies(h, heads)
-    ]
+    stuck = [derived(h, heads) for h in heads.values() if h["status"] == "pending" and graph.open_dependencies(h, heads)]
     waiting = graph.waiting_on(heads)
     roots: dict[str, list[str]] = {}
     for task in stuck:

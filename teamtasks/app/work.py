@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from teamtasks.app.lookup import find, free
 from teamtasks.app.members import acting, seen
-from teamtasks.app.tasks import find, free
 from teamtasks.domain import agents, graph, tasks
 from teamtasks.domain.brief import brief as brief_text
 from teamtasks.domain.errors import InvalidInput, NothingReady, PlanFinished, TaskAlreadyCompleted, TooLate
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 
-def claim(
-    store: Store, who: Actor, id: str | None = None, *, another: bool = False, command: str = "teamtasks"
-) -> Answer:
+def claim(store: Store, who: Actor, id: str | None = None, *, another: bool = False, command: str = "teamtasks") -> Answer:
     """The best ready task, or the one that is named; whoever holds one already is given that one again."""
     if who.is_human:
         raise InvalidInput("claiming needs a name", hint="teamtasks --as NAME claim, or set TEAMTASKS_AGENT")
@@ -101,7 +99,7 @@ def complete(
 ) -> Answer:
     """Done. Said twice with the same attempt it counts once; said too late it is kept, and refused."""
 
-    def late(task: Task, ended: int, now: str) -> LateResult:
+    def late(ended: int, now: str) -> LateResult:
         kept: LateResult = {"attempt": ended, "agent": who.name, "at": now, "outcome": "completed", "text": result}
         if evidence:
             kept["evidence"] = list(evidence)
@@ -140,7 +138,7 @@ def fail(
 ) -> Answer:
     """Back to pending with everything that was learned: the next brief tells it."""
 
-    def late(task: Task, ended: int, now: str) -> LateResult:
+    def late(ended: int, now: str) -> LateResult:
         kept: LateResult = {"attempt": ended, "agent": who.name, "at": now, "outcome": "failed", "text": reason}
         if tried:
             kept["tried"] = list(tried)
@@ -155,7 +153,7 @@ def fail(
         refused = _not_the_holder(tx, who, agent, task, attempt, force, late)
         if refused is not None:
             return refused
-        holder = _must_be_held(task, who)
+        holder = _must_be_held(task)
         back = tasks.fail(task, reason, tried, output, tx.now)
         tx.put("task", task["id"], back)
         free(tx, holder, task["id"])
@@ -165,16 +163,14 @@ def fail(
     return _ended(store, who, body)
 
 
-def release(
-    store: Store, who: Actor, id: str, *, reason: str, attempt: int | None = None, force: bool = False
-) -> Answer:
+def release(store: Store, who: Actor, id: str, *, reason: str, attempt: int | None = None, force: bool = False) -> Answer:
     """Back to pending without blame: somebody else may take it."""
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
         if not _by_force(who, agent, task, force):
             tasks.check_hold(task, who, attempt)
-        holder = _must_be_held(task, who)
+        holder = _must_be_held(task)
         back = tasks.release(task, reason, tx.now)
         tx.put("task", task["id"], back)
         free(tx, holder, task["id"])
@@ -220,7 +216,7 @@ def _not_the_holder(
     task: Task,
     attempt: int | None,
     force: bool,
-    late: Callable[[Task, int, str], LateResult],
+    late: Callable[[int, str], LateResult],
 ) -> _Outcome | None:
     """None for the holder and for those who may override; what a late agent brought is kept before it is refused."""
     if _by_force(who, agent, task, force):
@@ -228,7 +224,7 @@ def _not_the_holder(
     try:
         tasks.check_hold(task, who, attempt)
     except TooLate as refusal:
-        kept = tasks.with_late_result(task, late(task, int(str(refusal.facts["attempt"])), tx.now))
+        kept = tasks.with_late_result(task, late(int(str(refusal.facts["attempt"])), tx.now))
         tx.put("task", task["id"], kept)
         tx.record("late_result_kept", task=task["id"], agent=who.name, attempt=refusal.facts["attempt"])
         refusal.message += "; what you brought is kept on the task"
@@ -245,7 +241,7 @@ def _by_force(who: Actor, agent: Agent | None, task: Task, force: bool) -> bool:
     return True
 
 
-def _must_be_held(task: Task, who: Actor) -> str:
+def _must_be_held(task: Task) -> str:
     if task["status"] != "in_progress" or task["assignee"] is None:
         raise InvalidInput(f"{task['id']} is {task['status']}: nobody holds it", hint=f"teamtasks show {task['id']}")
     return task["assignee"]
@@ -281,7 +277,7 @@ def _taken(tx: Tx, who: Actor, agent: Agent, id: str | None) -> Task:
         everything: dict[str, Head] = tx.all("task")
         taken = _best(tx, who, agent, graph.unfinished(everything.values()))
         if taken is None:
-            raise _nothing(who, agent, graph.unfinished(everything.values()))
+            raise _nothing(who, graph.unfinished(everything.values()))
     return taken
 
 
@@ -295,7 +291,7 @@ def _best(tx: Tx, who: Actor, agent: Agent, heads: dict[str, Head]) -> Task | No
     return None
 
 
-def _nothing(who: Actor, agent: Agent, heads: dict[str, Head]) -> NothingReady | PlanFinished:
+def _nothing(who: Actor, heads: dict[str, Head]) -> NothingReady | PlanFinished:
     if not heads:
         return PlanFinished("nothing is left to do: every task is completed", hint="teamtasks list")
     running = [h["id"] for h in heads.values() if h["status"] == "in_progress"]
@@ -308,9 +304,7 @@ def _nothing(who: Actor, agent: Agent, heads: dict[str, Head]) -> NothingReady |
     parts += [f"{len(unable)} need capabilities that {who.name} has not declared"] if unable else []
     waiting = len(heads) - len(running) - len(ready)
     parts += [f"{waiting} blocked"] if waiting else []
-    return NothingReady(
-        f"nothing is ready for {who.name} now: {', '.join(parts)}", hint="teamtasks claim --wait", **facts
-    )
+    return NothingReady(f"nothing is ready for {who.name} now: {', '.join(parts)}", hint="teamtasks claim --wait", **facts)
 
 
 def _blockers(reader: Reader, task: Task) -> list[Task]:

@@ -29,7 +29,5 @@ def schema(call: Call) -> dict[str, Any]:
     if name not in there:
         meant = did_you_mean(name, there)
         asked = f" Did you mean {meant}?" if meant else ""
-        raise SchemaNotFound(
-            f"no schema {name!r}.{asked} (schemas: {', '.join(there)})", hint="teamtasks schema", name=name
-        )
+        raise SchemaNotFound(f"no schema {name!r}.{asked} (schemas: {', '.join(there)})", hint="teamtasks schema", name=name)
     return {"name": name, "schema": validate.load(name)}

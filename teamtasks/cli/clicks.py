@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import click
 
 from teamtasks import __version__
@@ -159,7 +158,7 @@ def _option(param: Param) -> click.Option:
     )
 
 
-class _Number(click.ParamType):
+class _Number(click.ParamType[int]):
     """Whole numbers from 0, as the quick reader takes them."""
 
     name = "number"

@@ -6,8 +6,11 @@ import os
 
 from teamtasks import jsontext
 from teamtasks.cli import output
-from teamtasks.domain.errors import TeamtasksError
 from teamtasks.domain.untrusted import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from teamtasks.domain.errors import TeamtasksError
 
 EXIT_USAGE = 2
 EXIT_BUG = 70

@@ -75,7 +75,8 @@ def _texts(shown: Answer) -> list[str]:
         lines.append(f"criterion {number}: {one_line(criterion)}{proof}")
     for failure in shown.get("failures", ()):
         lines.append(
-            f"attempt {failure['attempt']} {failure['kind']} ({failure['agent']}, {failure['at']}): {one_line(failure['reason'])}"
+            f"attempt {failure['attempt']} {failure['kind']} ({failure['agent']}, {failure['at']}): "
+            f"{one_line(failure['reason'])}"
         )
         lines += [f"  tried: {one_line(text)}" for text in failure.get("tried", ())]
         if "output" in failure:
@@ -174,7 +175,9 @@ def assigned(answer: Answer) -> str:
 
 def depends(answer: Answer) -> str:
     task = answer["task"]
-    return f"{task['id']} {'blocked-by ' + ','.join(task['blocked_by']) if task['blocked_by'] else task['status'] + ' ready' * task['ready']}"
+    if task["blocked_by"]:
+        return f"{task['id']} {task['status']} blocked-by {','.join(task['blocked_by'])}"
+    return f"{task['id']} {task['status']}{' ready' if task['ready'] else ''}"
 
 
 def joined(answer: Answer) -> str:
@@ -228,11 +231,11 @@ def released(answer: Answer) -> str:
 
 
 def doctor(answer: Answer) -> str:
-    lines = [
-        f"{p['severity']}: {one_line(p['message'])}" + (f" ({one_line(p['hint'])})" if p.get("hint") else "")
-        for p in answer["findings"]
-    ]
-    lines.append("healthy" if not answer["problems"] else f"{answer['problems']} problem(s)")
+    lines = []
+    for finding in answer["findings"]:
+        hint = f" ({one_line(finding['hint'])})" if "hint" in finding else ""
+        lines.append(f"{finding['severity']}: {one_line(finding['message'])}{hint}")
+    lines.append(f"{answer['problems']} problem(s)" if answer["problems"] else "healthy")
     return "\n".join(lines)
 
 

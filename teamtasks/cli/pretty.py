@@ -128,9 +128,7 @@ def blocked(answer: Answer) -> RenderableType:
         for stuck in answer["tasks"]:
             if cause["id"] in stuck["roots"]:
                 parts.append(
-                    Text(
-                        f"  ↳ {stuck['id']} {one_line(stuck['title'])}", style="dim", no_wrap=True, overflow="ellipsis"
-                    )
+                    Text(f"  ↳ {stuck['id']} {one_line(stuck['title'])}", style="dim", no_wrap=True, overflow="ellipsis")
                 )
         if cause["next"]:
             parts.append(Text(f"  → {cause['next']}", style="cyan"))

@@ -65,9 +65,7 @@ def word(name: str, help: str, *, optional: bool = False, kind: str = "text", me
 
 COMMON = (
     Param("team", "-t --team", "the team; else TEAMTASKS_TEAM, else the only one there is", metavar="TEAM"),
-    Param(
-        "agent", "--as", "who you are: backend, or backend_2 for its second life; else TEAMTASKS_AGENT", metavar="AGENT"
-    ),
+    Param("agent", "--as", "who you are: backend, or backend_2 for its second life; else TEAMTASKS_AGENT", metavar="AGENT"),
     Param("json", "--json", "one compact JSON object on stdout", "flag"),
     Param("quiet", "-q --quiet", "ids only", "flag"),
 )

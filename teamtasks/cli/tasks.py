@@ -37,9 +37,7 @@ def assign(call: Call) -> dict[str, Any]:
     to, nobody = call.get("to"), call.get("nobody", False)
     if (to is None) == (not nobody):
         raise InvalidInput("name the agent, or say --nobody", hint="teamtasks assign --help")
-    return app.assign(
-        call.store, call.who, call.values["id"], to, note=call.get("note"), force=call.get("force", False)
-    )
+    return app.assign(call.store, call.who, call.values["id"], to, note=call.get("note"), force=call.get("force", False))
 
 
 def depend(call: Call) -> dict[str, Any]:

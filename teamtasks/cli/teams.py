@@ -24,7 +24,7 @@ def init(call: Call) -> dict[str, Any]:
 
 
 def teams(call: Call) -> dict[str, Any]:
-    found = []
+    found: list[dict[str, Any]] = []
     for name in bootstrap.teams(call.config):
         try:
             view = bootstrap.store(call.config, name, notice).read()

@@ -57,9 +57,7 @@ def whole_team(team: Document, base: Document | None, now: str) -> Document:
     return filled
 
 
-def merge(
-    base: Documents, ours: Documents, theirs: Documents
-) -> tuple[dict[tuple[str, str], Document | None], list[str]]:
+def merge(base: Documents, ours: Documents, theirs: Documents) -> tuple[dict[tuple[str, str], Document | None], list[str]]:
     """What must be put to take their changes over, and the ids where both sides had changed the same thing."""
     puts: dict[tuple[str, str], Document | None] = {}
     conflicts: list[str] = []
@@ -103,7 +101,7 @@ def settled_task(wanted: Document, was: Document | None, incarnation: int, now: 
             task.pop(field, None)
         task.update({field: was[field] for field in _NEVER_EDITED if field in was})
         if was["status"] == "in_progress" and (task["status"], task["assignee"]) != ("in_progress", was["assignee"]):
-            task["failures"] = ended(was, "edited", "tasks.json was edited by hand", now)["failures"]  # type: ignore[arg-type, typeddict-item]
+            task["failures"] = ended(was, "edited", "tasks.json was edited by hand", now)["failures"]  # type: ignore[arg-type]
             task.pop("claim", None)
     if task["status"] == "in_progress":
         if task["assignee"] and "claim" not in task:

@@ -40,16 +40,17 @@ def join(
 ) -> Agent:
     """The next incarnation. What is not said again is kept; what the last life held stays held until it is claimed."""
     able = [check_label("capability", c) for c in dict.fromkeys(capabilities)]
+    kept_role = current["role"] if current else "teammate"
     agent: Agent = {
-        "role": "lead" if (role or (current or {}).get("role")) == "lead" else "teammate",
+        "role": "lead" if (role or kept_role) == "lead" else "teammate",
         "capabilities": able or (current["capabilities"] if current else []),
         "incarnation": current["incarnation"] + 1 if current else 1,
         "joined_at": now,
         "holds": current["holds"] if current else [],
     }
-    kept = model or (current or {}).get("model")
-    if kept:
-        agent["model"] = str(kept)
+    kept_model = model or (current.get("model") if current else None)
+    if kept_model:
+        agent["model"] = kept_model
     return agent
 
 

@@ -57,9 +57,10 @@ def _opening(task: Task, command: str) -> str:
     if not held:
         return f"{title}\n{_state(task, command)}"
     fence = f" --attempt {held['attempt']}"
+    proof = " --evidence N=TEXT" if task["acceptance_criteria"] else ""
     return (
         f"{title}\nYou hold it as {task['assignee']}. End it with one of:\n"
-        f"  {command} complete {task['id']}{fence} --result TEXT{' --evidence N=TEXT' if task['acceptance_criteria'] else ''}\n"
+        f"  {command} complete {task['id']}{fence} --result TEXT{proof}\n"
         f"  {command} fail {task['id']}{fence} --reason TEXT --tried TEXT\n"
         f"  {command} release {task['id']}{fence} --reason TEXT\n"
         f"Worth telling whoever comes next: {command} note {task['id']}{fence} TEXT"

@@ -57,8 +57,7 @@ def check_team_name(name: str) -> str:
 def check_agent_name(name: str) -> str:
     if is_name(name) and name not in RESERVED and split_incarnation(name)[1] is not None:
         raise InvalidInput(
-            f"an agent's name does not end in _<number>: {name!r} would be an incarnation of "
-            f"{split_incarnation(name)[0]!r}",
+            f"an agent's name does not end in _<number>: {name!r} would be an incarnation of {split_incarnation(name)[0]!r}",
             value=name,
         )
     if not is_agent_name(name):
@@ -77,7 +76,8 @@ def _bad_name(what: str, name: str) -> str:
     if name in RESERVED:
         return f"{name!r} is reserved and cannot name {'an agent' if what == 'agent' else 'a ' + what}"
     article = "an" if what[0] in "aeiou" else "a"
-    return f"{name!r} cannot name {article} {what}: use 1 to 64 of a-z, 0-9, _ and -, beginning and ending with a letter or digit"
+    allowed = "1 to 64 of a-z, 0-9, _ and -, beginning and ending with a letter or digit"
+    return f"{name!r} cannot name {article} {what}: use {allowed}"
 
 
 def did_you_mean(word: str, known: list[str]) -> str | None:

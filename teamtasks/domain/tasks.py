@@ -115,7 +115,7 @@ def check_hold(task: Task, who: Actor, attempt: int | None) -> None:
         if attempt is None and current["attempt"] > 1:
             raise AttemptRequired(
                 f"{task['id']} is at attempt {current['attempt']}: say which one is yours",
-                hint=f"add --attempt N (your brief says which), or set TEAMTASKS_ATTEMPT",
+                hint="add --attempt N (your brief says which), or set TEAMTASKS_ATTEMPT",
                 task=task["id"],
             )
         given = current["attempt"] if attempt is None else attempt
@@ -252,9 +252,7 @@ def _held(task: Task, name: str, incarnation: int, now: str) -> Task:
 
 
 def _without_claim(task: Task) -> Task:
-    free = {**task}
-    free.pop("claim", None)
-    return free
+    return {key: value for key, value in task.items() if key != "claim"}  # type: ignore[return-value]
 
 
 def _past_attempt(task: Task, who: Actor, attempt: int | None) -> Failure | None:

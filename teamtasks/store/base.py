@@ -22,7 +22,8 @@ optimistic calls it again when somebody else was faster.
 
 **What comes out.** ``transact`` returns ``fn``'s value and the revision at which it holds. If ``fn`` raises, nothing has
 changed and the error is passed on. A refusal that must record something is therefore not raised by ``fn``, but returned
-and raised by the caller. With ``rehearse`` everything happens but the commit. If ``fn`` puts nothing, nothing is written; its answer is given only if what it read is current.
+and raised by the caller. If ``fn`` puts nothing, nothing is written; its answer is given only if what it read is current.
+With ``rehearse`` everything happens but the commit.
 
 **Readers.** ``read()`` gives a view of one revision, at least as new as the newest commit that was acknowledged before
 the call. A view never blocks writers and never sees half of a commit.

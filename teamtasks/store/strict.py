@@ -60,7 +60,7 @@ class _Decoder(json.JSONDecoder):
 
     def __init__(self) -> None:
         super().__init__(parse_constant=_no_constant, parse_float=_finite)
-        plain = self.parse_object
+        plain: Any = json.decoder.JSONObject  # type: ignore[attr-defined]
 
         def parse_object(s_and_end: tuple[str, int], *rest: Any) -> Any:
             text, begin = s_and_end
@@ -74,8 +74,8 @@ class _Decoder(json.JSONDecoder):
 
             return plain(s_and_end, strict, scan_once, None, unique, memo)
 
-        self.parse_object = parse_object  # type: ignore[method-assign, assignment]
-        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined, assignment]
+        self.parse_object = parse_object
+        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
 
 
 def _decoded(data: bytes) -> str:

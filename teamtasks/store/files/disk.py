@@ -15,9 +15,7 @@ LARGEST = 64 * 1024 * 1024  # bytes of any one document file: far above 10,000 t
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-Stamp = tuple[
-    int, int, int
-]  # inode, size, modification time: what changes when somebody writes to a file or replaces it
+Stamp = tuple[int, int, int]  # inode, size, modification time: what changes when somebody writes to a file or replaces it
 
 
 def open_directory(path: str, *, create: bool = False) -> int:

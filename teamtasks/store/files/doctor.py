@@ -61,10 +61,7 @@ def _restored(at: Session, why: InvalidData) -> str:
         found = disk.stamp(at.public, layout.TASKS)
         raw = b"" if found is None else (disk.read(at.public, layout.TASKS) or (b"",))[0]
     kept = f"; what was there is in {at.quarantine(raw, layout.TASKS)}" if raw else ""
-    if at.line and "offset" not in why.facts:
-        state = journal.replay(at.journal)
-    else:
-        state = _salvaged(at)
+    state = journal.replay(at.journal) if at.line and "offset" not in why.facts else _salvaged(at)
     disk.remove(at.public, layout.TASKS_NEW)
     data = heal.rendered(at, state)
     at.write_beside(data)

@@ -137,9 +137,7 @@ def adopt(at: Session, state: State, raw: bytes) -> None:
     changes, conflicts = edits.as_changes(edit, base, state, now)
     if conflicts:
         kept = at.quarantine(raw, layout.TASKS)
-        at.notice(
-            f"changed both here and in tasks.json: {', '.join(conflicts)}. The ledger's stands; the file is in {kept}"
-        )
+        at.notice(f"changed both here and in tasks.json: {', '.join(conflicts)}. The ledger's stands; the file is in {kept}")
     at.file = TasksFile(rendered(at, state))
     if changes:
         count = sum(kind == "task" for kind, _id in changes.puts)
@@ -170,9 +168,7 @@ def _adopt_raced(at: Session, raw: bytes) -> None:
         adopt(at, journal.replay(at.journal), raw)
     except InvalidData as error:
         kept = at.quarantine(raw, layout.TASKS)
-        at.notice(
-            f"an edit of tasks.json raced with another command and cannot be used ({error.message}); it is in {kept}"
-        )
+        at.notice(f"an edit of tasks.json raced with another command and cannot be used ({error.message}); it is in {kept}")
     disk.remove(at.public, layout.TASKS_PREVIOUS)
 
 
@@ -224,9 +220,7 @@ def _counters(found: object) -> dict[str, int]:
     if not isinstance(found, dict):
         return {}
     return {
-        k: v
-        for k, v in found.items()
-        if isinstance(k, str) and isinstance(v, int) and not isinstance(v, bool) and v >= 0
+        k: v for k, v in found.items() if isinstance(k, str) and isinstance(v, int) and not isinstance(v, bool) and v >= 0
     }
 
 

@@ -218,9 +218,7 @@ def state_at(private: int, revision: int) -> State | None:
 def published(private: int, size: int, crc: str) -> bool:
     """Whether tasks.json was ever published with this size and crc: an older version of ours."""
     return any(
-        line["tasks"]["size"] == size and line["tasks"]["crc"] == crc
-        for segment in history(private)
-        for line in segment
+        line["tasks"]["size"] == size and line["tasks"]["crc"] == crc for segment in history(private) for line in segment
     )
 
 

@@ -51,7 +51,7 @@ def is_agent_file(name: str) -> bool:
 
 def teams(home: str) -> list[str]:
     """Names that have a journal, or a tasks.json that a person wrote. Claude Code's own lists are not teams."""
-    found = set()
+    found: set[str] = set()
     for parent, mark in ((os.path.join(home, "teamtasks"), JOURNAL), (os.path.join(home, "tasks"), TASKS)):
         try:
             names = os.listdir(parent)

@@ -149,7 +149,7 @@ class Session:
         """Makes the changes durable, then visible. Returns the new revision."""
         if self.journal_size > ROTATE_AT + 4 * len(self.file.raw):
             self._rotate()
-        revision = self.line["rev"] + 1
+        revision: int = self.line["rev"] + 1
         tasks, before, data = self.line["tasks"], self.line.get("before"), None
         if changes.puts:
             data = self.file.with_puts(changes.puts, revision, counters)

@@ -97,7 +97,7 @@ class FileTx(FileView):
 class FileStore:
     """A team under ``home``. Opening it reads nothing: a missing team is reported by the first use."""
 
-    def __init__(self, home: str, team: str, *, lock_timeout: float = 30.0, notice: Notice = lambda text: None) -> None:
+    def __init__(self, home: str, team: str, *, lock_timeout: float = 30.0, notice: Notice = lambda _text: None) -> None:
         self.home, self.team = home, team
         self.lock_timeout, self.notice = lock_timeout, notice
         self._released = -1.0

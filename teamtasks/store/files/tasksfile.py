@@ -110,9 +110,7 @@ class TasksFile:
                 added.setdefault(kind, []).append(line_text(kind, id, document))
         for kind, lines in added.items():
             start, end = self._place(kind)
-            edits.append(
-                (end, end, (b",\n" if end > start else b"") + b",\n".join(lines) + (b"" if end > start else b"\n"))
-            )
+            edits.append((end, end, (b",\n" if end > start else b"") + b",\n".join(lines) + (b"" if end > start else b"\n")))
         return _spliced(self.raw, edits)
 
     def _rendered(self, puts: Puts, revision: int, counters: Mapping[str, int]) -> bytes:

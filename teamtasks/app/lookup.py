@@ -1,0 +1,35 @@
+"""What nearly every use case begins and ends with: finding the task that is meant, and emptying its holder's hands."""
+
+from __future__ import annotations
+
+from teamtasks.domain import agents
+from teamtasks.domain.errors import TaskNotFound
+from teamtasks.domain.names import task_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from teamtasks.domain.documents import Task
+    from teamtasks.store.base import Reader, Tx
+
+
+def find(reader: Reader, text: str) -> Task:
+    """The task that somebody means, or a refusal that helps."""
+    id = task_id(text)
+    task: Task | None = reader.get("task", id)
+    if task is None:
+        raise missing(reader, id)
+    return task
+
+
+def missing(reader: Reader, id: str) -> TaskNotFound:
+    ids = [head["id"] for head in reader.scan("task")]
+    there = f"there are {len(ids)}, the newest is {ids[-1]}" if ids else "there are none yet"
+    hint = "teamtasks list" if ids else 'teamtasks create "A title"'
+    return TaskNotFound(f"no task {id} ({there})", hint=hint, task=id, tasks=len(ids))
+
+
+def free(tx: Tx, holder: str, id: str) -> None:
+    """The holder's hands are empty again."""
+    agent = tx.get("agent", holder)
+    if agent is not None:
+        tx.put("agent", holder, agents.let_go(agent, id))
