@@ -149,13 +149,15 @@ class _Explainer:
     """Gives a task's id, title, state and reason. Agents and their files are read once."""
 
     def __init__(self, store: Store, view: View, heads: dict[str, Any]) -> None:
-        self._heads, self._now = heads, view.now
+        self._view, self._heads, self._now = view, heads, view.now
         self._agents, self._pulses = view.all("agent"), store.pulses()
 
     def __call__(self, id: str, task: Any = None) -> Answer:
         from teamtasks.domain.reasons import reason
 
         told = task or self._heads[id]
+        if told["status"] == "pending" and told["attempts"]:
+            told = self._view.get("task", id)  # whole: its failures say what came of it
         found = reason(told, self._heads, self._agents, self._pulses, self._now)
         return {"id": id, "title": told["title"], "status": told["status"], **found}
 

@@ -20,7 +20,7 @@ STORY = (
     ("A lead makes a plan. What depends on what is part of it.", (
         "teamtasks init payments --lead anna",
         "teamtasks create 'Database schema' --accept 'migrates up and down' --estimate 10m --needs sql",
-        "teamtasks create 'Payment API' --after 1 --accept 'POST /pay answers 201' --accept 'never charges twice' --estimate 15m",
+        "teamtasks create 'Payment API' --after 1 --accept 'POST /pay answers 201' --accept 'never charges twice'",
         "teamtasks create 'Billing page' --estimate 20m --needs react",
         "teamtasks create 'Integration tests' --after 2 --after 3",
         "teamtasks create 'Release notes' --after 4 --size small",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from teamtasks.domain.graph import open_dependencies
 from teamtasks.domain.times import age, seconds_between
+from teamtasks.domain.untrusted import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,12 +41,20 @@ def reason(
             "text": f"ready, but no agent has declared {wanted}",
             "next": f"teamtasks join <agent> {flags}",
         }
-    tried = f", tried {task['attempts']}x" if task["attempts"] else ""
     return {
         "cause": "ready",
-        "text": f"ready, nobody has taken it{tried}",
+        "text": f"ready, nobody has taken it{_last_failure(task)}",
         "next": f"teamtasks --as <agent> claim {task['id']}",
     }
+
+
+def _last_failure(task: Any) -> str:
+    """What came of the last attempt, where the whole task is at hand."""
+    failures = task.get("failures", ())
+    if not failures:
+        return f"; tried {task['attempts']}x" if task["attempts"] else ""
+    last = failures[-1]
+    return f"; attempt {last['attempt']} {last['kind']} ({last['agent']}): {one_line(last['reason'], 120)}"
 
 
 def _held(task: Summary, pulses: Mapping[tuple[str, int], Pulse], now: str) -> Reason:
