@@ -5,6 +5,7 @@ from __future__ import annotations
 from teamtasks.domain import agents
 from teamtasks.domain.errors import InvalidInput, TeamtasksError
 from teamtasks.domain.names import check_agent_name
+from teamtasks.domain.tasks import checked_text, required_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def join(
 ) -> Answer:
     """The next incarnation of an agent. A lead who joins becomes the team's lead, if it has none."""
     check_agent_name(name)
+    if model is not None:
+        required_text("the model", model, 200)
 
     def body(tx: Tx) -> Agent:
         current: Agent | None = tx.get("agent", name)
@@ -87,7 +90,7 @@ def heartbeat(store: Store, who: Actor, *, context: int | None = None, doing: st
     if context is not None:
         fresh["context_percent"] = context
     if doing is not None:
-        fresh["doing"] = doing[:500]
+        fresh["doing"] = checked_text("--doing", doing, 500)
     store.beat(who.name, incarnation, fresh, acted=doing is not None)
     return {"agent": {"name": who.name, "incarnation": incarnation, **fresh}}
 

@@ -7,6 +7,7 @@ from teamtasks.app.members import acting, seen
 from teamtasks.domain import agents, graph, tasks
 from teamtasks.domain.brief import brief as brief_text
 from teamtasks.domain.errors import InvalidInput, NothingReady, PlanFinished, TaskAlreadyCompleted, TooLate
+from teamtasks.domain.names import task_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def claim(store: Store, who: Actor, id: str | None = None, *, another: bool = Fa
     """The best ready task, or the one that is named; whoever holds one already is given that one again."""
     if who.is_human:
         raise InvalidInput("claiming needs a name", hint="teamtasks --as NAME claim, or set TEAMTASKS_AGENT")
+    id = None if id is None else task_id(id)
 
     def body(tx: Tx) -> tuple[Task, list[Task], Agent, bool]:
         agent = _joined(tx, who)
@@ -99,11 +101,8 @@ def complete(
 ) -> Answer:
     """Done. Said twice with the same attempt it counts once; said too late it is kept, and refused."""
 
-    def late(ended: int, now: str) -> LateResult:
-        kept: LateResult = {"attempt": ended, "agent": who.name, "at": now, "outcome": "completed", "text": result}
-        if evidence:
-            kept["evidence"] = list(evidence)
-        return kept
+    def late(attempt: int, now: str) -> LateResult:
+        return tasks.late_completion(who, attempt, result, list(evidence), now)
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
@@ -138,17 +137,12 @@ def fail(
 ) -> Answer:
     """Back to pending with everything that was learned: the next brief tells it."""
 
-    def late(ended: int, now: str) -> LateResult:
-        kept: LateResult = {"attempt": ended, "agent": who.name, "at": now, "outcome": "failed", "text": reason}
-        if tried:
-            kept["tried"] = list(tried)
-        if output:
-            kept["output"] = tasks.output_tail(output)
-        return kept
+    def late(attempt: int, now: str) -> LateResult:
+        return tasks.late_failure(who, attempt, reason, tried, output, now)
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
-        if task["status"] != "in_progress" and tasks.already_failed(task, who, attempt):
+        if tasks.already_ended(task, who, attempt, "failed"):
             return _Outcome(task, agent, repeated=True)
         refused = _not_the_holder(tx, who, agent, task, attempt, force, late)
         if refused is not None:
@@ -168,6 +162,8 @@ def release(store: Store, who: Actor, id: str, *, reason: str, attempt: int | No
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
+        if tasks.already_ended(task, who, attempt, "released"):
+            return _Outcome(task, agent, repeated=True)
         if not _by_force(who, agent, task, force):
             tasks.check_hold(task, who, attempt)
         holder = _must_be_held(task)
@@ -263,7 +259,7 @@ def _joined(tx: Tx, who: Actor) -> Agent:
 def _held_already(tx: Tx, who: Actor, agent: Agent, id: str | None) -> Task | None:
     for held in agent["holds"]:
         task: Task | None = tx.get("task", held)
-        if task and task["status"] == "in_progress" and task["assignee"] == who.name and id in (None, held, held[5:]):
+        if task and task["status"] == "in_progress" and task["assignee"] == who.name and id in (None, held):
             return task
     return None
 

@@ -108,14 +108,19 @@ def why(answer: Answer) -> str:
     """The chain as a tree, then what to do about its roots."""
     told = answer["task"]
     lines = [f'{told["id"]} "{one_line(told["title"])}" {_ending(told, bool(answer["chain"]))}']
-    lines += _branches(answer["chain"], "")
-    for cause in answer["causes"]:
+    return "\n".join([*lines, *_branches(answer["chain"], ""), *advice(answer["causes"])])
+
+
+def advice(causes: list[Answer]) -> list[str]:
+    """How much waits on each root, and the command that would move it."""
+    lines = []
+    for cause in causes:
         if cause["waiting"]:
             lines.append(f"{cause['waiting']} task{'s wait' if cause['waiting'] > 1 else ' waits'} on {cause['id']}.")
         if cause["next"]:
             stays = "If it stays" if cause["cause"] in ("held", "reserved") else "To move it"
             lines.append(f"{stays}: {cause['next']}")
-    return "\n".join(lines)
+    return lines
 
 
 def _branches(chain: list[Answer], indent: str) -> list[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import io
 
 from rich.console import Console, Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from teamtasks.cli import plain
 from teamtasks.domain.times import age, seconds_between
@@ -49,20 +51,18 @@ def _width() -> int:
 def tasks(answer: Answer) -> RenderableType:
     if not answer["tasks"]:
         return Text("nothing here · a new task: teamtasks create TITLE", style="dim")
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
-    table.add_column("", no_wrap=True)
-    table.add_column("task", ratio=1, overflow="ellipsis", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    table.add_column("", overflow="fold")
-    for task in answer["tasks"]:
-        state = _state(task)
-        word, style = _STATES[state]
-        table.add_row(
-            Text(task["id"], style="dim"),
-            Text(one_line(task["title"]), style="dim" if state == "completed" else ""),
-            Text(word, style=style),
-            _detail(task, answer),
-        )
+    details = [_detail(task, answer) for task in answer["tasks"]]
+    ids = max(len(task["id"]) for task in answer["tasks"])
+    most = max(10, (_width() - ids - 7 - 6) * 2 // 5)
+    detail = min(most, max(text.cell_len for text in details))
+    title = _width() - ids - 7 - detail - 6
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for width in (ids, title, 7, detail):
+        table.add_column(width=width, overflow="ellipsis" if width == title else "fold", no_wrap=width == title)
+    for task, text in zip(answer["tasks"], details, strict=True):
+        word, style = _STATES[_state(task)]
+        shown = Text(one_line(task["title"]), style="dim" if word == "done" else "")
+        table.add_row(Text(task["id"], style="dim"), shown, Text(word, style=style), text)
     return Group(table, Text(f"{_count(answer['tasks'])} · revision {answer['revision']}", style="dim"))
 
 
@@ -122,33 +122,41 @@ def blocked(answer: Answer) -> RenderableType:
         return Text("nothing is blocked", style="green")
     parts: list[RenderableType] = []
     for cause in answer["causes"]:
-        line = Text.assemble((cause["id"], "bold"), f' "{one_line(cause["title"])}" ', (cause["text"], _colour(cause)))
-        line.append(f" · {cause['waiting']} waiting", style="yellow")
-        parts.append(line)
+        parts.append(
+            Text.assemble(_named(cause), (cause["text"], _colour(cause)), (f" · {cause['waiting']} waiting", "yellow"))
+        )
         for stuck in answer["tasks"]:
             if cause["id"] in stuck["roots"]:
-                parts.append(
-                    Text(f"  ↳ {stuck['id']} {one_line(stuck['title'])}", style="dim", no_wrap=True, overflow="ellipsis")
-                )
+                line = Text(f"↳ {stuck['id']} {one_line(stuck['title'])}", style="dim", no_wrap=True, overflow="ellipsis")
+                parts.append(Padding(line, (0, 0, 0, 2)))
         if cause["next"]:
             parts.append(Text(f"  → {cause['next']}", style="cyan"))
     return Group(*parts)
 
 
 def why(answer: Answer) -> RenderableType:
-    """The tree of ``plain``, with its roots in colour."""
-    roots = {cause["id"]: cause for cause in answer["causes"]}
-    text = Text()
-    for line in plain.why(answer).split("\n"):
-        root = next((c for id, c in roots.items() if f'{id} "' in line), None)
-        style = _colour(root) if root else "cyan" if ": teamtasks " in line else ""
-        text.append(line + "\n", style=style)
-    text.rstrip()
-    return text
+    """The chain as a tree whose long lines stay inside their branch, then what to do about its roots."""
+    told = answer["task"]
+    tree = Tree(Text.assemble(_named(told), (told["text"], _colour(told))), guide_style="dim")
+    _grow(tree, answer["chain"])
+    advice = plain.advice(answer["causes"])
+    return Group(tree, *[Text(line, style="cyan" if ": teamtasks " in line else "") for line in advice])
+
+
+def _grow(branch: Tree, chain: list[Answer]) -> None:
+    for link in chain:
+        text = "see above" if link["repeated"] else link["text"]
+        _grow(branch.add(Text.assemble(_named(link), (text, _colour(link)))), link["chain"])
+
+
+def _named(told: Answer) -> Text:
+    return Text.assemble((told["id"], "bold"), f' "{one_line(told["title"])}" ')
 
 
 def _colour(cause: Answer) -> str:
-    return {"held": "cyan", "unsuited": "red", "reserved": "yellow", "ready": "green"}.get(cause["cause"], "")
+    return {"held": "cyan", "unsuited": "red", "reserved": "yellow", "blocked": "yellow", "ready": "green"}.get(
+        cause["cause"], ""
+    )
 
 
 VIEWS = {"tasks": tasks, "task": task, "blocked": blocked, "why": why}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TITLE_MOST = 200
 CRITERIA_MOST = 50
+METADATA_MOST = 16_000
 PRIORITIES = (0, 1, 2, 3, 4)
 DEFAULT_PRIORITY = 2
 SIZES = ("small", "medium", "large")
@@ -70,7 +71,7 @@ class Wish:
         self.group = None if group is None else check_label("group", group)
         self.needs = [check_label("capability", n) for n in dict.fromkeys(needs)]
         self.assignee = assignee
-        self.metadata = dict(metadata or {})
+        self.metadata = _checked_metadata(metadata or {})
         self.key = None if key is None else required_text("the key", key, 200)
 
     def granted(self, *, id: str, now: str, by: str) -> Task:
@@ -120,6 +121,16 @@ def same_request(key: str, stored: Key, wish: Wish) -> str:
             task=stored["task"],
         )
     return stored["task"]
+
+
+def _checked_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    from teamtasks.jsontext import dumps
+
+    try:
+        checked_text("the metadata", dumps(dict(metadata)), METADATA_MOST)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the metadata is not JSON: {error}") from None
+    return dict(metadata)
 
 
 def _one_of(what: str, value: Value, allowed: Sequence[Value]) -> Value:

@@ -23,6 +23,7 @@ from teamtasks.domain.times import age, seconds_between
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from teamtasks.domain.agents import Actor
     from teamtasks.domain.documents import Agent, Claim, Evidence, Failure, LateResult, Task
@@ -144,21 +145,24 @@ def already_completed(task: Task, who: Actor, attempt: int | None) -> bool:
     return task["status"] == "completed" and task["assignee"] == who.name and given == task["attempts"]
 
 
-def already_failed(task: Task, who: Actor, attempt: int | None) -> bool:
+def already_ended(task: Task, who: Actor, attempt: int | None, kind: str) -> bool:
+    """Whether this very agent ended this very attempt in this way. Without an attempt it speaks of what it holds now."""
+    if attempt is None and task["status"] == "in_progress" and task["assignee"] == who.name:
+        return False
     past = _past_attempt(task, who, attempt if attempt is not None else 1)
-    return past is not None and past["kind"] == "failed"
+    return past is not None and past["kind"] == kind
 
 
 def complete(task: Task, by: str, result: str, evidence: list[Evidence], now: str) -> Task:
     checked_text("the result", result)
     for item in evidence:
+        required_text("the evidence", item["text"])
         if not 1 <= item["criterion"] <= len(task["acceptance_criteria"]):
             raise InvalidInput(
                 f"{task['id']} has {len(task['acceptance_criteria'])} acceptance criteria, no number {item['criterion']}",
                 hint=f"teamtasks show {task['id']}",
                 task=task["id"],
             )
-        required_text("the evidence", item["text"])
     done: Task = {**_without_claim(task), "status": "completed", "completed_at": now, "completed_by": by}
     done["assignee"] = task["assignee"] or by
     if result:
@@ -170,14 +174,18 @@ def complete(task: Task, by: str, result: str, evidence: list[Evidence], now: st
 
 def fail(task: Task, reason: str, tried: Sequence[str], output: str, now: str) -> Task:
     """Back to pending, with everything that was learned."""
-    required_text("the reason", reason)
-    back = ended(task, "failed", reason, now)
-    learned = back["failures"][-1]
+    back = ended(task, "failed", required_text("the reason", reason), now)
+    back["failures"][-1].update(_learned(tried, output))
+    return back
+
+
+def _learned(tried: Sequence[str], output: str) -> Any:
+    learned: dict[str, Any] = {}
     if tried:
         learned["tried"] = [required_text("what was tried", t) for t in tried]
     if output:
         learned["output"] = output_tail(output)
-    return back
+    return learned
 
 
 def release(task: Task, reason: str, now: str) -> Task:
@@ -214,6 +222,21 @@ def depend(task: Task, on: Sequence[Task], off: Sequence[str]) -> Task:
 def note(task: Task, by: str, text: str, now: str) -> Task:
     required_text("the note", text)
     return {**task, "notes": [*task.get("notes", ()), {"at": now, "by": by, "text": text}]}
+
+
+def late_completion(who: Actor, attempt: int, result: str, evidence: list[Evidence], now: str) -> LateResult:
+    late: LateResult = {"attempt": attempt, "agent": who.name, "at": now, "outcome": "completed", "text": result}
+    checked_text("the result", result)
+    if evidence:
+        late["evidence"] = [{**item, "text": required_text("the evidence", item["text"])} for item in evidence]
+    return late
+
+
+def late_failure(who: Actor, attempt: int, reason: str, tried: Sequence[str], output: str, now: str) -> LateResult:
+    text = required_text("the reason", reason)
+    late: LateResult = {"attempt": attempt, "agent": who.name, "at": now, "outcome": "failed", "text": text}
+    late.update(_learned(tried, output))
+    return late
 
 
 def with_late_result(task: Task, late: LateResult) -> Task:

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from teamtasks.domain.errors import InvalidData
+from teamtasks.domain.errors import InvalidData, StoreUnavailable
 
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
@@ -21,18 +21,27 @@ Stamp = tuple[int, int, int]  # inode, size, modification time: what changes whe
 def open_directory(path: str, *, create: bool = False) -> int:
     """A descriptor of the directory itself: what is later done through it cannot be led elsewhere."""
     if create:
-        os.makedirs(os.path.dirname(path), DIRECTORY_MODE, exist_ok=True)
-        try:
-            os.mkdir(path, DIRECTORY_MODE)
-            sync_directory(os.path.dirname(path))
-        except FileExistsError:
-            pass
+        _make_directory(path)
     try:
         return os.open(path, _DIRECTORY)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise InvalidData(f"{path} is not a directory of its own (a symlink or a file)", path=path) from None
         raise
+
+
+def _make_directory(path: str) -> None:
+    """With its parents, each of them durable: a team that was reported as made is still there after a power loss."""
+    parent = os.path.dirname(path)
+    try:
+        os.mkdir(path, DIRECTORY_MODE)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        _make_directory(parent)
+        _make_directory(path)
+    else:
+        sync_directory(parent)
 
 
 def sync_directory(path: str | int) -> None:
@@ -108,7 +117,7 @@ def write_new(directory: int, name: str, data: bytes, *, sync: bool) -> Stamp:
         found = os.fstat(fd)
         return (found.st_ino, found.st_size, found.st_mtime_ns)
     except BaseException:
-        remove(directory, name)
+        discard(directory, name)
         raise
     finally:
         os.close(fd)
@@ -129,6 +138,14 @@ def remove(directory: int, name: str) -> bool:
     return True
 
 
+def discard(directory: int, name: str) -> None:
+    """Removes what is no longer needed, on the way out of a failure that matters more than a second one."""
+    try:
+        os.unlink(name, dir_fd=directory)
+    except OSError:
+        pass
+
+
 def rename(directory: int, old: str, new: str) -> None:
     os.rename(old, new, src_dir_fd=directory, dst_dir_fd=directory)
 
@@ -145,6 +162,29 @@ def names_same(fd: int, path: str, directory: int | None = None) -> bool:
         return False
     here = os.fstat(fd)
     return (here.st_ino, here.st_dev) == (there.st_ino, there.st_dev)
+
+
+def boot_id() -> str:
+    """Another value after each start of the machine: what was not synced before may be gone."""
+    try:
+        fd = os.open("/proc/sys/kernel/random/boot_id", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return "unknown"
+    try:
+        return os.read(fd, 64).decode().strip()
+    finally:
+        os.close(fd)
+
+
+def unavailable(error: OSError, path: str) -> StoreUnavailable:
+    """What the operating system refuses, in words that a user can act on."""
+    at = str(error.filename or path)
+    return StoreUnavailable(
+        f"the ledger cannot be used: {error.strerror or error}",
+        hint=f"check that {at} can be read and written",
+        errno=error.errno,
+        path=at,
+    )
 
 
 def path_of(directory: int, name: str) -> str:

@@ -9,7 +9,7 @@ from teamtasks.domain import adoption
 from teamtasks.domain.errors import InvalidData
 from teamtasks.domain.names import did_you_mean
 from teamtasks.store import validate
-from teamtasks.store.files import disk, heal, journal, layout
+from teamtasks.store.files import disk, heal, journal, layout, publish
 from teamtasks.store.files.session import EditedMeanwhile, Session
 from teamtasks.store.files.tasksfile import HEADER, SECTIONS
 
@@ -31,24 +31,20 @@ def examine(store: FileStore, *, fix: bool) -> list[Finding]:
     def say(severity: str, message: str, hint: str | None = None) -> None:
         findings.append({"severity": severity, "message": message, **({"hint": hint} if hint else {})})
 
-    at = Session(store.home, store.team, timeout=store.lock_timeout, notice=lambda text: say("fixed", text))
-    at.enter()
-    try:
+    with Session(store.home, store.team, timeout=store.lock_timeout, notice=lambda text: say("fixed", text)) as at:
         try:
-            at.dirty = True  # look everything over
+            at.thorough = True
             at.settle()
+        except EditedMeanwhile:
+            say("problem", "tasks.json is being edited right now", "teamtasks doctor")
+            return findings
         except InvalidData as error:
             if not fix:
                 say("problem", error.message, "teamtasks doctor --fix")
                 return findings
             say("fixed", _restored(at, error))
-        except EditedMeanwhile:
-            say("problem", "tasks.json is being edited right now", "teamtasks doctor")
-            return findings
         _check_history(at, say)
         _check_documents(at, say)
-    finally:
-        at.leave()
     _check_places(store, say)
     return findings
 
@@ -64,9 +60,8 @@ def _restored(at: Session, why: InvalidData) -> str:
     state = journal.replay(at.journal) if at.line and "offset" not in why.facts else _salvaged(at)
     disk.remove(at.public, layout.TASKS_NEW)
     data = heal.rendered(at, state)
-    at.write_beside(data)
-    at.show(data)
-    at.dirty = False
+    publish.write_beside(at, data)
+    publish.show(at, data)
     if not at.is_current(data):
         first = {**at.line, "tasks": {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}}
         at.start_segment(state, first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from teamtasks.domain import adoption
-from teamtasks.domain.errors import ForeignLedger, InvalidData, NewerFormat
+from teamtasks.domain.errors import ForeignLedger, InvalidData
 from teamtasks.domain.names import task_number
 from teamtasks.store import strict, validate
 from teamtasks.store.base import Changes
@@ -68,12 +68,7 @@ class Edit:
     def _check_format(self) -> None:
         format = self.content.get("format", layout.FORMAT)
         if isinstance(format, int) and format > layout.FORMAT:
-            raise NewerFormat(
-                f"{self.path} has format {format}, this version of teamtasks writes format {layout.FORMAT}",
-                hint="upgrade teamtasks: pip install --upgrade teamtasks",
-                path=self.path,
-                format=format,
-            )
+            raise journal.newer_format(self.path, format)
         if format != layout.FORMAT or isinstance(format, bool):
             raise self._wrong(("format",), f"must be {layout.FORMAT}")
 

@@ -21,7 +21,7 @@ import time
 from teamtasks.domain.errors import InvalidData, TeamNotFound
 from teamtasks.domain.times import iso
 from teamtasks.store.base import Changes
-from teamtasks.store.files import disk, edits, journal, layout, session
+from teamtasks.store.files import disk, edits, journal, layout, publish
 from teamtasks.store.files.journal import fingerprint
 from teamtasks.store.files.tasksfile import SECTIONS, TasksFile, header_of, render
 
@@ -39,7 +39,8 @@ def heal(at: Session) -> None:
     if not at.line:
         return without_journal(at)
     if at.line.get("deleted"):
-        finish_deletion(at)
+        remove(at)
+        raise TeamNotFound(f"no team {at.team!r}: it was deleted", team=at.team)
     assert at.journal is not None
     os.fsync(at.journal)
     died = at.dirty
@@ -84,10 +85,19 @@ def _heal_tasks(at: Session, state: State, died: bool) -> None:
         at.file = TasksFile(raw)
     elif not raw:
         _publish(at, state, f"tasks.json was {'missing' if raw is None else 'empty'}")
-    elif journal.published(at.private, len(raw), fingerprint(raw)):
+    elif is_ours(at, raw):
         _publish(at, state, "the last writer died in the middle" if died else "tasks.json was an older version")
     else:
         adopt(at, state, raw)
+
+
+def is_ours(at: Session, raw: bytes) -> bool:
+    """Whether these bytes were tasks.json at the revision that they themselves name."""
+    try:
+        revision = TasksFile(raw).header()["revision"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return isinstance(revision, int) and journal.published(at.private, revision, len(raw), fingerprint(raw))
 
 
 def _let_a_save_finish(at: Session) -> None:
@@ -114,8 +124,8 @@ def _publish(at: Session, state: State, why: str) -> None:
     """tasks.json again, from the journal."""
     data = rendered(at, state)
     if at.is_current(data):
-        at.write_beside(data)
-        at.show(data)
+        publish.write_beside(at, data)
+        publish.show(at, data)
     else:  # an earlier version of teamtasks wrote this revision in another form: say so in the journal
         at.file = TasksFile(data)
         changes = Changes()
@@ -144,8 +154,8 @@ def adopt(at: Session, state: State, raw: bytes) -> None:
         revision = at.commit(changes, edits.counters_above(state.counters, changes), now=now, by="human")
         at.notice(f"tasks.json was edited: {count} task(s) taken over as revision {revision}")
     elif at.raw is None or not at.is_current(at.raw):
-        at.write_beside(at.file.raw)
-        at.show(at.file.raw)
+        publish.write_beside(at, at.file.raw)
+        publish.show(at, at.file.raw)
 
 
 def _raced_edit(at: Session) -> bytes | None:
@@ -155,7 +165,7 @@ def _raced_edit(at: Session) -> bytes | None:
     if found is None or not before or list(found[1]) == before:
         return None
     raw = found[0]
-    if not raw or journal.published(at.private, len(raw), fingerprint(raw)):
+    if not raw or is_ours(at, raw):
         return None
     if at.raw is None or not at.is_current(at.raw):  # healing tasks.json will replace the predecessor
         at.quarantine(raw, layout.TASKS)
@@ -186,10 +196,10 @@ def _rewrite_messages(at: Session) -> None:
             start, stop = line["messages"]
             text = b"".join([journal.message_text(document) for _log, document in line["logs"]])
             if text and data[start:stop] != text:
-                session.publish_messages(at.private, text, start)
+                publish.put_messages(at.private, text, start)
         if segment and segment[0]["messages"][0] <= len(data):
             break
-    session.cut_messages(at.private, end)
+    publish.cut_messages(at.private, end)
 
 
 def without_journal(at: Session) -> None:
@@ -230,17 +240,17 @@ def begin(at: Session, state: State, events: list[dict[str, object]], *, by: str
     first = {
         "rev": state.revision, "at": now, "by": by, "events": events, "docs": [], "logs": [], "counters": state.counters,
         "tasks": {"rev": state.revision, "size": len(data), "crc": fingerprint(data)}, "messages": [0, 0],
-        "boot": session.boot_id(), "id": os.urandom(8).hex(),
+        "boot": disk.boot_id(), "id": os.urandom(8).hex(),
     }  # fmt: skip
-    at.write_beside(data)
+    publish.write_beside(at, data)
     at.dirty = True
     at.start_segment(state, first, events)
-    at.show(data)
+    publish.show(at, data)
     at.dirty = False
 
 
-def finish_deletion(at: Session) -> None:
-    """The team's last commit says that it is gone: what is left of it goes too. The lock goes last."""
+def remove(at: Session) -> None:
+    """The team's last commit says that it is gone: what is left of it goes too, the journal last but the lock."""
     for name in os.listdir(at.public):
         if name in (layout.TASKS, layout.TASKS_NEW, layout.TASKS_PREVIOUS) or layout.is_agent_file(name):
             disk.remove(at.public, name)
@@ -252,7 +262,6 @@ def finish_deletion(at: Session) -> None:
             os.rmdir(path)
         except OSError:  # Claude Code's own list lives in the same directory: it stays
             pass
-    raise TeamNotFound(f"no team {at.team!r}: it was deleted", team=at.team)
 
 
 def _remove_directory(path: str) -> None:

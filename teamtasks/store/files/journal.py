@@ -25,7 +25,7 @@ import os
 from zlib import crc32
 
 from teamtasks import jsontext
-from teamtasks.domain.errors import OutcomeUnknown, StoreUnavailable
+from teamtasks.domain.errors import NewerFormat, OutcomeUnknown, StoreUnavailable
 from teamtasks.store.base import KINDS
 from teamtasks.store.files import disk, layout
 
@@ -62,6 +62,8 @@ class State:
 
     def apply(self, line: Line) -> None:
         if line.get("snapshot"):
+            if line["format"] > layout.FORMAT:
+                raise newer_format("the journal", line["format"])
             self.documents = {kind: {} for kind in KINDS}
             self.ledger = line["ledger"]
         for kind, id, document in line["docs"]:
@@ -74,6 +76,14 @@ class State:
         self.revision = line["rev"]
         self.tasks_revision = line["tasks"]["rev"]
         self.messages = line["messages"][1]
+
+
+def newer_format(what: str, format: int) -> NewerFormat:
+    return NewerFormat(
+        f"{what} has format {format}, this version of teamtasks writes format {layout.FORMAT}: it can only be read",
+        hint="upgrade teamtasks: pip install --upgrade teamtasks",
+        format=format,
+    )
 
 
 def fingerprint(data: bytes) -> str:
@@ -203,23 +213,26 @@ def history(private: int) -> Iterator[list[Line]]:
             os.close(fd)
 
 
+def segment_with(private: int, revision: int) -> list[Line]:
+    """The lines of the segment in which a revision is, oldest first; empty if it is not on record."""
+    for segment in history(private):  # newest first, and lazily: what is asked for is nearly always in the newest
+        if segment and segment[0]["rev"] <= revision:
+            return segment if revision <= segment[-1]["rev"] else []
+    return []
+
+
 def state_at(private: int, revision: int) -> State | None:
     """The ledger as it was at an earlier revision; None if that is not on record."""
-    for segment in history(private):
-        if segment and segment[0]["rev"] <= revision <= segment[-1]["rev"]:
-            state = State()
-            for line in segment:
-                if line["rev"] <= revision:
-                    state.apply(line)
-            return state
-    return None
+    state = State()
+    for line in segment_with(private, revision):
+        if line["rev"] <= revision:
+            state.apply(line)
+    return state if state.revision else None
 
 
-def published(private: int, size: int, crc: str) -> bool:
-    """Whether tasks.json was ever published with this size and crc: an older version of ours."""
-    return any(
-        line["tasks"]["size"] == size and line["tasks"]["crc"] == crc for segment in history(private) for line in segment
-    )
+def published(private: int, revision: int, size: int, crc: str) -> bool:
+    """Whether tasks.json was ever published like this: an older version of ours. Its own header says which one to be."""
+    return any(line["tasks"] == {"rev": revision, "size": size, "crc": crc} for line in segment_with(private, revision))
 
 
 def start_segment(private: int, line: Line) -> None:

@@ -15,7 +15,6 @@ from teamtasks.domain.agents import beat
 from teamtasks.domain.names import is_agent_name, split_incarnation
 from teamtasks.domain.times import iso
 from teamtasks.store.files import disk, layout
-from teamtasks.store.files.session import boot_id
 from teamtasks.store.validate import Mismatch, check
 
 TYPE_CHECKING = False
@@ -43,7 +42,7 @@ def write(public: int, agent: str, incarnation: int, fresh: dict[str, Any], *, a
             "started_at": now,
             "last_beat": now,
             "last_action": now,
-            "clock": {"boot": boot_id(), "monotonic": round(time.monotonic(), 3)},
+            "clock": {"boot": disk.boot_id(), "monotonic": round(time.monotonic(), 3)},
             **fresh,
         }
         merged = {key: value for key, value in beat(last, pulse, acted=acted).items() if value is not None}

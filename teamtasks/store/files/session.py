@@ -17,7 +17,7 @@ from time import time
 
 from teamtasks.domain.errors import InvalidData, OutcomeUnknown, StoreUnavailable, TeamNotFound
 from teamtasks.domain.times import iso
-from teamtasks.store.files import disk, journal, layout, lock
+from teamtasks.store.files import disk, journal, layout, lock, publish
 from teamtasks.store.files.journal import fingerprint
 from teamtasks.store.files.tasksfile import TasksFile
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 ROTATE_AT = 8 * 1024 * 1024  # bytes of a segment beyond four times the ledger itself
 
 
-_MESSAGES = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 class EditedMeanwhile(Exception):
     """tasks.json or the journal changed between our look and our commit: begin again with what is there now."""
 
@@ -43,22 +40,36 @@ class EditedMeanwhile(Exception):
 class Session:
     """Holds the lock while it lives. ``line``, ``file`` and ``stamp`` are the ledger as it is now."""
 
-    def __init__(self, home: str, team: str, *, timeout: float, notice: Callable[[str], None]) -> None:
-        self.home, self.team = home, team
+    def __init__(self, home: str, team: str, *, timeout: float, notice: Callable[[str], None], create: bool = False) -> None:
+        self.home, self.team, self.create = home, team, create
         self.timeout, self.notice = timeout, notice
         self.public = self.private = self.lock = -1
         self.journal: int | None = None
         self.journal_size = 0
-        self.dirty = False
+        self.dirty = False  # somebody, perhaps we, left work half done: the signature stays in the lock
+        self.unshown = False  # committed, but tasks.json could not be written
+        self.thorough = False  # look everything over, whatever it looks like
         self.line: Line = {}
         self.file = TasksFile(b"")
         self.stamp: Stamp | None = None
         self.raw: bytes | None = None
 
-    def enter(self, *, create: bool = False) -> None:
+    def __enter__(self) -> Session:
+        try:
+            self.enter()
+        except OSError as error:
+            raise disk.unavailable(error, layout.private(self.home, self.team)) from error
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self.leave()
+        if isinstance(error, OSError):
+            raise disk.unavailable(error, layout.private(self.home, self.team)) from error
+
+    def enter(self) -> None:
         while True:
             try:
-                self._open(create)
+                self._open()
                 if self._still_there():
                     break
                 self.close()
@@ -70,19 +81,19 @@ class Session:
         self.dirty = bool(lock.holder(self.lock))
         lock.sign(self.lock, f"pid {os.getpid()}, {_command()}, since {iso(time())}\n")
 
-    def _open(self, create: bool) -> None:
-        self.public = self._directory(layout.public(self.home, self.team), create)
-        self.private = self._directory(layout.private(self.home, self.team), create)
+    def _open(self) -> None:
+        self.public = self._directory(layout.public(self.home, self.team))
+        self.private = self._directory(layout.private(self.home, self.team))
         self.lock = lock.acquire(self.private, self.timeout, self._waiting)
         self.journal = journal.open_journal(self.private)
         if self.journal is not None:
             # A second lock on what matters most: it holds even if somebody deletes the lock file under us.
             flock(self.journal, LOCK_EX)
 
-    def _directory(self, path: str, create: bool) -> int:
+    def _directory(self, path: str) -> int:
         """Opened, and made again if only one of the two was deleted (Claude Code tidies up the public one)."""
         try:
-            return disk.open_directory(path, create=create)
+            return disk.open_directory(path, create=self.create)
         except FileNotFoundError:
             if self.team not in layout.teams(self.home):
                 raise TeamNotFound(f"no team {self.team!r}", team=self.team) from None
@@ -100,12 +111,12 @@ class Session:
         """Brings ``line``, ``file`` and ``stamp`` to what the journal says, healing whatever is not so."""
         if self.read_journal() and not self.line.get("deleted"):
             self.read_tasks()
-            if not self.dirty and self.as_published():
+            if not self.dirty and not self.thorough and self.as_published():
                 return
         from teamtasks.store.files import heal
 
         heal.heal(self)
-        self.dirty = False
+        self.dirty = self.unshown
 
     def read_journal(self) -> bool:
         """The last line; False if there is none. A torn tail is cut off: nobody was told of it."""
@@ -130,7 +141,7 @@ class Session:
     def as_published(self) -> bool:
         """Whether tasks.json, its predecessor, the messages and the boot are what the last line says."""
         line, raw = self.line, self.raw
-        if raw is None or not line or line["boot"] != boot_id() or not self.is_current(raw):
+        if raw is None or not line or line["boot"] != disk.boot_id() or not self.is_current(raw):
             return False
         if line["messages"][1] and (disk.stamp(self.private, layout.MESSAGES) or (0, 0))[1] != line["messages"][1]:
             return False
@@ -141,12 +152,18 @@ class Session:
         self.file = TasksFile(raw)
         return True
 
+    def refuse_if_newer(self) -> None:
+        format = self.file.header()["format"]
+        if format > layout.FORMAT:
+            raise journal.newer_format(layout.TASKS, format)
+
     def is_current(self, raw: bytes) -> bool:
         tasks = self.line["tasks"] if self.line else {"size": -1}
         return len(raw) == tasks["size"] and fingerprint(raw) == tasks["crc"]
 
     def commit(self, changes: Changes, counters: dict[str, int], *, now: str, by: str, **marks: Any) -> int:
         """Makes the changes durable, then visible. Returns the new revision."""
+        self.refuse_if_newer()
         if self.journal_size > ROTATE_AT + 4 * len(self.file.raw):
             self._rotate()
         revision: int = self.line["rev"] + 1
@@ -155,21 +172,23 @@ class Session:
             data = self.file.with_puts(changes.puts, revision, counters)
             tasks = {"rev": revision, "size": len(data), "crc": fingerprint(data)}
             before = list(self.stamp or ())
-            self.write_beside(data)
+            publish.write_beside(self, data)
         messages = b"".join([journal.message_text(document) for _log, document in changes.appended])
         start = self.line["messages"][1]
         line = self._line(revision, changes, counters, now=now, by=by)
         line.update(tasks=tasks, messages=[start, start + len(messages)])
         if before:
             line["before"] = before
-        line.update(marks, boot=boot_id(), id=os.urandom(8).hex())
+        line.update(marks, boot=disk.boot_id(), id=os.urandom(8).hex())
         self._append(line, data is not None)
         try:
-            self._publish(data, messages)
-        except OSError as error:
+            publish.publish(self, data, messages)
+        except OSError as error:  # the commit stands: the next writer finds our signature and publishes it
             self.notice(f"committed as revision {revision}, but {layout.TASKS} could not be written: {error.strerror}")
-        else:
-            self.dirty = False
+            self.unshown = True
+            if data is not None:
+                self.file = TasksFile(data)
+        self.dirty = self.unshown
         return revision
 
     def _append(self, line: Line, beside: bool) -> None:
@@ -183,8 +202,8 @@ class Session:
             raise
         except (EditedMeanwhile, StoreUnavailable):
             if beside:
-                disk.remove(self.public, layout.TASKS_NEW)
-            self.dirty = False
+                disk.discard(self.public, layout.TASKS_NEW)
+            self.dirty = self.unshown
             raise
         self.line = line
 
@@ -195,44 +214,11 @@ class Session:
             "rev": revision, "at": now, "by": by, "events": changes.events, "docs": docs, "logs": logs, "counters": counters
         }  # fmt: skip
 
-    def write_beside(self, data: bytes) -> None:
-        """The next tasks.json, synced, under another name: a full disk fails here, before anything has happened."""
-        if len(data) > disk.LARGEST:
-            raise StoreUnavailable(f"the ledger would have {len(data):,} bytes, at most {disk.LARGEST:,} are kept")
-        try:
-            disk.write_new(self.public, layout.TASKS_NEW, data, sync=True)
-        except OSError as error:
-            raise StoreUnavailable(
-                f"writing {layout.TASKS_NEW} failed: {error.strerror}; nothing was changed",
-                hint="make room or mend the disk, then repeat the command",
-                errno=error.errno,
-                path=layout.public(self.home, self.team),
-            ) from error
-
     def _look_once_more(self) -> None:
         """Somebody may have saved tasks.json, or (against the rules) written the journal, since we looked."""
         assert self.journal is not None
         if disk.stamp(self.public, layout.TASKS) != self.stamp or os.fstat(self.journal).st_size != self.journal_size:
             raise EditedMeanwhile
-
-    def _publish(self, data: bytes | None, messages: bytes) -> None:
-        if messages:
-            publish_messages(self.private, messages, self.line["messages"][0])
-        if data is None:
-            return
-        # The old file stays reachable: an edit that raced with the rename is found there by the next command.
-        disk.remove(self.public, layout.TASKS_PREVIOUS)
-        try:
-            disk.link(self.public, layout.TASKS, layout.TASKS_PREVIOUS)
-        except (FileNotFoundError, PermissionError):  # deleted just now, or a file system without links
-            pass
-        self.show(data)
-
-    def show(self, data: bytes) -> None:
-        """The file beside takes its place."""
-        disk.rename(self.public, layout.TASKS_NEW, layout.TASKS)
-        self.file, self.raw = TasksFile(data), data
-        self.stamp = disk.stamp(self.public, layout.TASKS)
 
     def _rotate(self) -> None:
         """The next segment begins with the whole ledger; the commit that follows is its second line."""
@@ -247,11 +233,11 @@ class Session:
         """A journal whose first line is the whole ledger as of ``last``; messages before it are durable from here on."""
         docs = [[kind, id, d] for kind, documents in state.documents.items() for id, d in documents.items()]
         snapshot = {**last, "docs": docs, "logs": [], "events": list(events), "counters": state.counters}
-        snapshot.update(snapshot=True, format=layout.FORMAT, ledger=state.ledger, boot=boot_id())
+        snapshot.update(snapshot=True, format=layout.FORMAT, ledger=state.ledger, boot=disk.boot_id())
         snapshot["messages"] = [state.messages, state.messages]
         snapshot.pop("crc", None)
         if state.messages:
-            cut_messages(self.private, state.messages)
+            publish.cut_messages(self.private, state.messages)
         journal.start_segment(self.private, snapshot)
         if self.journal is not None:
             os.close(self.journal)
@@ -300,38 +286,6 @@ class Session:
 
     def _waiting(self, holder: str) -> None:
         self.notice(f"waiting for another writer ({holder})")
-
-
-def publish_messages(private: int, messages: bytes, start: int) -> None:
-    """At the place that the journal gives, never "append again": so doing it twice is the same as doing it once."""
-    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
-    try:
-        os.lseek(fd, start, os.SEEK_SET)
-        disk.write_all(fd, messages)
-    finally:
-        os.close(fd)
-
-
-def cut_messages(private: int, end: int) -> None:
-    """Exactly this long, and durable."""
-    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
-    try:
-        os.ftruncate(fd, end)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def boot_id() -> str:
-    """Another value after each start of the machine: what was not synced before may be gone."""
-    try:
-        fd = os.open("/proc/sys/kernel/random/boot_id", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return "unknown"
-    try:
-        return os.read(fd, 64).decode().strip()
-    finally:
-        os.close(fd)
 
 
 def _command() -> str:

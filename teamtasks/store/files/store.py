@@ -7,91 +7,27 @@ import time
 from zlib import crc32
 
 from teamtasks import jsontext
-from teamtasks.domain.errors import InvalidData, LockTimeout, StoreUnavailable, TeamExists, TeamNotFound, TeamtasksError
+from teamtasks.domain.errors import InvalidData, LockTimeout, StoreUnavailable, TeamExists, TeamtasksError
 from teamtasks.domain.times import iso
 from teamtasks.store.base import Changes
 from teamtasks.store.files import disk, journal, layout
 from teamtasks.store.files.session import EditedMeanwhile, Session
 from teamtasks.store.files.tasksfile import TasksFile
+from teamtasks.store.files.view import FileTx, FileView
 from teamtasks.store.validate import check_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     from teamtasks.domain.documents import Document, Pulse
     from teamtasks.store.base import Notice, Result, Tx, View
     from teamtasks.store.files.journal import Line
 
+RACES = 50  # edits that may come between before a writer gives up
 LOOKS = 5  # times a reader looks again before it asks for the lock
 PAUSE = 0.0005  # seconds between two commits of one process: without it others starve
 POLL = 0.05
-
-
-class FileView:
-    """One revision of the ledger, as tasks.json showed it."""
-
-    def __init__(self, file: TasksFile, revision: int) -> None:
-        self._file = file
-        self.revision = revision
-        self.now = iso(time.time())
-
-    def get(self, kind: str, id: str) -> Any:
-        return self._file.get(kind, id)
-
-    def scan(self, kind: str, *, unfinished: bool = False) -> Iterable[Any]:
-        if kind == "task":
-            return self._file.heads(unfinished=unfinished, summaries=True)
-        return self._file.all(kind).values()
-
-    def all(self, kind: str) -> dict[str, Any]:
-        return self._file.all(kind)
-
-
-class FileTx(FileView):
-    def __init__(self, file: TasksFile, revision: int) -> None:
-        super().__init__(file, revision)
-        self.changes = Changes()
-        self.counters: dict[str, int] = file.header()["counters"]
-        self._appended = 0
-
-    def get(self, kind: str, id: str) -> Any:
-        if (kind, id) in self.changes.puts:
-            return self.changes.puts[kind, id]
-        if (kind, id) not in self.changes.read:
-            self.changes.read[kind, id] = super().get(kind, id)
-        return self.changes.read[kind, id]
-
-    def scan(self, kind: str, *, unfinished: bool = False) -> Iterable[Any]:
-        if kind == "task":
-            return self._file.heads(unfinished=unfinished, summaries=False)
-        return super().scan(kind, unfinished=unfinished)
-
-    def all(self, kind: str) -> dict[str, Any]:
-        found = super().all(kind)
-        for id, document in found.items():
-            self.changes.read.setdefault((kind, id), document)
-        for (of, id), document in self.changes.puts.items():
-            if of == kind:
-                found[id] = document
-        return {id: document for id, document in found.items() if document is not None}
-
-    def put(self, kind: str, id: str, document: Any) -> None:
-        self.changes.put(kind, id, document)
-
-    def append(self, log: str, document: Any) -> None:
-        self.changes.append(log, document)
-
-    def record(self, event: str, **facts: object) -> None:
-        self.changes.record(event, facts)
-
-    def next_id(self, kind: str) -> str:
-        if kind == "message":  # named after the revision, so that a message alone need not touch tasks.json
-            self._appended += 1
-            return f"msg-{self.revision + 1}-{self._appended}"
-        number = self.counters[kind] = self.counters.get(kind, 0) + 1
-        return f"{kind}-{number}"
 
 
 class FileStore:
@@ -106,19 +42,17 @@ class FileStore:
     def place(self) -> str:
         return layout.public(self.home, self.team)
 
-    def _session(self) -> Session:
+    def _turn(self, *, create: bool = False) -> Session:
         # A loop of commits would take the lock again before a waiter has woken up.
         if time.monotonic() - self._released < PAUSE:
             time.sleep(PAUSE)
-        return Session(self.home, self.team, timeout=self.lock_timeout, notice=self.notice)
+        return Session(self.home, self.team, timeout=self.lock_timeout, notice=self.notice, create=create)
 
     def create(self, document: Document, *, by: str, more: Iterable[tuple[str, str, Document]] = ()) -> int:
         """A new ledger: its first line is its first snapshot."""
         from teamtasks.store.files import heal
 
-        at = self._session()
-        at.enter(create=True)
-        try:
+        with self._turn(create=True) as at:
             if at.read_journal() or disk.stamp(at.public, layout.TASKS) is not None:
                 raise TeamExists(
                     f"there is a team {self.team!r} already", hint=f"teamtasks -t {self.team} list", team=self.team
@@ -131,25 +65,18 @@ class FileStore:
                 state.documents[kind][id] = each
             heal.begin(at, state, [{"event": "team_created"}], by=by, now=iso(time.time()))
             return 1
-        except OSError as error:
-            raise _unavailable(error, layout.private(self.home, self.team)) from error
-        finally:
-            at.leave()
 
     def transact(self, fn: Callable[[Tx], Result], *, by: str, rehearse: bool = False) -> tuple[Result, int]:
-        at = self._session()
         try:
-            at.enter()
-            while True:
-                try:
-                    at.settle()
-                    return self._run(at, fn, by, rehearse)
-                except EditedMeanwhile:
-                    at.dirty = False
-        except OSError as error:
-            raise _unavailable(error, layout.private(self.home, self.team)) from error
+            with self._turn() as at:
+                for _look in range(RACES):
+                    try:
+                        at.settle()
+                        return self._run(at, fn, by, rehearse)
+                    except EditedMeanwhile:
+                        continue
+                raise StoreUnavailable(f"{layout.TASKS} is being written by another program all the time")
         finally:
-            at.leave()
             self._released = time.monotonic()
 
     def _run(self, at: Session, fn: Callable[[Tx], Result], by: str, rehearse: bool) -> tuple[Result, int]:
@@ -167,7 +94,10 @@ class FileStore:
     def read(self) -> View:
         """Without a lock where the files agree, which is nearly always; else through the lock; else from the journal."""
         for _look in range(LOOKS):
-            line, raw = self._peek()
+            try:
+                line, raw = self._peek()
+            except OSError as error:
+                raise disk.unavailable(error, self.place) from error
             if line is None or line.get("deleted"):
                 break
             if raw is not None and len(raw) == line["tasks"]["size"] and f"{crc32(raw):08x}" == line["tasks"]["crc"]:
@@ -193,35 +123,26 @@ class FileStore:
         return line, found[0] if found else None
 
     def _last_line(self) -> Line | None:
+        """Of the journal as it is; None if it is not there, or damaged."""
+        private = fd = None
         try:
             private = disk.open_directory(layout.private(self.home, self.team))
-        except FileNotFoundError:
-            return None
-        fd = None
-        try:
             fd = journal.open_journal(private, os.O_RDONLY)
             return None if fd is None else journal.last_line(fd)[0]
-        except journal.Damaged:
+        except (FileNotFoundError, journal.Damaged):
             return None
         finally:
-            if fd is not None:
-                os.close(fd)
-            os.close(private)
+            for open_fd in (fd, private):
+                if open_fd is not None:
+                    os.close(open_fd)
 
     def _read_through_the_lock(self) -> View:
-        at = self._session()
         try:
-            at.enter()
-            while True:
-                try:
-                    at.settle()
-                    return FileView(at.file, at.line["rev"])
-                except EditedMeanwhile:
-                    at.dirty = False
-        except (InvalidData, LockTimeout, OSError) as error:
+            with self._turn() as at:
+                at.settle()
+                return FileView(at.file, at.line["rev"])
+        except (InvalidData, LockTimeout, EditedMeanwhile, StoreUnavailable) as error:
             return self._last_good(error)
-        finally:
-            at.leave()
 
     def _last_good(self, why: Exception) -> View:
         """The newest commit, from the journal alone: for a broken edit, a read-only disk, a stopped writer."""
@@ -247,16 +168,19 @@ class FileStore:
     def beat(self, agent: str, incarnation: int, fresh: Document, *, acted: bool) -> None:
         from teamtasks.store.files import pulse
 
-        public = disk.open_directory(layout.public(self.home, self.team))
         try:
-            pulse.write(public, agent, incarnation, fresh, acted=acted)
-        finally:
-            os.close(public)
+            public = disk.open_directory(self.place)
+            try:
+                pulse.write(public, agent, incarnation, fresh, acted=acted)
+            finally:
+                os.close(public)
+        except OSError as error:
+            raise disk.unavailable(error, self.place) from error
 
     def life(self, agent: str) -> int | None:
         """The newest incarnation that has a file of its own."""
         try:
-            names = os.listdir(layout.public(self.home, self.team))
+            names = os.listdir(self.place)
         except OSError:
             return None
         start = f"agent_{agent}_"
@@ -267,8 +191,8 @@ class FileStore:
         from teamtasks.store.files import pulse
 
         try:
-            public = disk.open_directory(layout.public(self.home, self.team))
-        except FileNotFoundError:
+            public = disk.open_directory(self.place)
+        except OSError:
             return {}
         try:
             return pulse.read_all(public)
@@ -289,11 +213,14 @@ class FileStore:
 
     def _log_bytes(self, log: str, start: int, end: int) -> bytes:
         private = disk.open_directory(layout.private(self.home, self.team))
+        fd = None
         try:
-            found = disk.read(private, f"{log}.jsonl", 1 << 40)
+            fd = disk.open_regular(private, f"{log}.jsonl", os.O_RDONLY)
+            return b"" if fd is None else os.pread(fd, end - start, start)
         finally:
-            os.close(private)
-        return found[0][start:end] if found else b""
+            for open_fd in (fd, private):
+                if open_fd is not None:
+                    os.close(open_fd)
 
     def wait(self, revision: int, seconds: float) -> bool:
         """True as soon as there is a newer revision; looks at the journal every 50 ms."""
@@ -311,30 +238,14 @@ class FileStore:
         """The last commit says so; then everything of ours goes. Claude Code's own files in the directory stay."""
         from teamtasks.store.files import heal
 
-        at = self._session()
-        at.enter()
-        try:
+        with self._turn() as at:
             at.settle()
             changes = Changes()
             changes.record("team_deleted", {})
             at.commit(changes, at.file.header()["counters"], now=iso(time.time()), by=by, deleted=True)
-            heal.finish_deletion(at)
-        except TeamNotFound:
-            if not at.line.get("deleted"):
-                raise
-        finally:
-            at.leave()
+            heal.remove(at)
 
     def check(self, *, fix: bool) -> list[Document]:
         from teamtasks.store.files import doctor
 
         return doctor.examine(self, fix=fix)
-
-
-def _unavailable(error: OSError, path: str) -> StoreUnavailable:
-    return StoreUnavailable(
-        f"the ledger cannot be used: {error.strerror or error}",
-        hint=f"check that {error.filename or path} can be read and written",
-        errno=error.errno,
-        path=str(error.filename or path),
-    )

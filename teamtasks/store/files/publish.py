@@ -1,0 +1,72 @@
+"""From the journal to the files that everybody reads. Each step can be done again and comes to the same."""
+
+from __future__ import annotations
+
+import os
+
+from teamtasks.domain.errors import StoreUnavailable
+from teamtasks.store.files import disk, layout
+from teamtasks.store.files.tasksfile import TasksFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from teamtasks.store.files.session import Session
+
+_MESSAGES = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_beside(at: Session, data: bytes) -> None:
+    """The next tasks.json, synced, under another name: a full disk fails here, before anything has happened."""
+    if len(data) > disk.LARGEST:
+        raise StoreUnavailable(f"the ledger would have {len(data):,} bytes, at most {disk.LARGEST:,} are kept")
+    try:
+        disk.write_new(at.public, layout.TASKS_NEW, data, sync=True)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"writing {layout.TASKS_NEW} failed: {error.strerror}; nothing was changed",
+            hint="make room or mend the disk, then repeat the command",
+            errno=error.errno,
+            path=layout.public(at.home, at.team),
+        ) from error
+
+
+def publish(at: Session, data: bytes | None, messages: bytes) -> None:
+    """What a commit put becomes visible: messages first, tasks.json last."""
+    if messages:
+        put_messages(at.private, messages, at.line["messages"][0])
+    if data is None:
+        return
+    # The old file stays reachable: an edit that raced with the rename is found there by the next command.
+    disk.remove(at.public, layout.TASKS_PREVIOUS)
+    try:
+        disk.link(at.public, layout.TASKS, layout.TASKS_PREVIOUS)
+    except (FileNotFoundError, PermissionError):  # deleted just now, or a file system without links
+        pass
+    show(at, data)
+
+
+def show(at: Session, data: bytes) -> None:
+    """The file beside takes its place."""
+    disk.rename(at.public, layout.TASKS_NEW, layout.TASKS)
+    at.file, at.raw = TasksFile(data), data
+    at.stamp = disk.stamp(at.public, layout.TASKS)
+
+
+def put_messages(private: int, messages: bytes, start: int) -> None:
+    """At the place that the journal gives, never "append again": so doing it twice is the same as doing it once."""
+    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
+    try:
+        os.lseek(fd, start, os.SEEK_SET)
+        disk.write_all(fd, messages)
+    finally:
+        os.close(fd)
+
+
+def cut_messages(private: int, end: int) -> None:
+    """Exactly this long, and durable."""
+    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
+    try:
+        os.ftruncate(fd, end)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
