@@ -34,7 +34,7 @@ def store(config: Config, team: str | None, notice: Notice, *, rehearse: bool = 
     return Rehearsal(found) if rehearse else found
 
 
-def create(config: Config, team: str, *, lead: str | None, topology: str, notice: Notice, rehearse: bool = False) -> int:
+def create(config: Config, team: str, *, lead: str | None, topology: str, notice: Notice, rehearse: bool = False) -> Store:
     """A new team, with its lead if it has one."""
     from teamtasks.app.teams import new_team
     from teamtasks.domain.agents import join
@@ -46,9 +46,9 @@ def create(config: Config, team: str, *, lead: str | None, topology: str, notice
         members.append(("agent", check_agent_name(lead), join(None, now=now, role="lead")))
     document: Any = new_team(now=now, lead=lead, topology=topology)
     made = FileStore(config.home, team, lock_timeout=config.lock_timeout, notice=notice)
-    if rehearse and not _exists(config, team):
-        return 1
-    return made.create(document, by=lead or "human", more=members)
+    if not rehearse or _exists(config, team):
+        made.create(document, by=lead or "human", more=members)
+    return made
 
 
 def no_team(config: Config, name: str) -> TeamNotFound:
@@ -58,7 +58,7 @@ def no_team(config: Config, name: str) -> TeamNotFound:
     listed = f"teams: {', '.join(there)}" if there else "there are none yet"
     return TeamNotFound(
         f"no team {name!r} in {os.path.join(config.home, 'tasks')}.{asked} ({listed})",
-        hint=f"teamtasks init {name}",
+        hint=f"teamtasks -t {meant} list" if meant else f"teamtasks init {name}",
         team=name,
         teams=there,
         place=config.home,

@@ -95,7 +95,7 @@ def show(store: Store, who: Actor, id: str) -> Answer:
     return {"revision": view.revision, "now": view.now, "task": {**derived(task, heads), "waited_for_by": waiting}}
 
 
-def blocked(store: Store, who: Actor) -> Answer:
+def blocked(store: Store, who: Actor, *, command: str = "teamtasks") -> Answer:
     """Every blocked task with the root causes behind it, and each root with what waits on it."""
     view = store.read()
     agent = acting(view, who)
@@ -107,20 +107,20 @@ def blocked(store: Store, who: Actor) -> Answer:
         task["roots"] = graph.root_causes(task["id"], heads)
         for root in task["roots"]:
             roots.setdefault(root, []).append(task["id"])
-    explain = _Explainer(store, view, heads)
+    explain = _Explainer(store, view, heads, command)
     causes = [{**explain(root), "waiting": len(graph.behind(root, waiting))} for root in roots]
     causes.sort(key=lambda cause: (-cause["waiting"], task_number(cause["id"])))
     seen(store, who, agent)
     return {"revision": view.revision, "now": view.now, "tasks": stuck, "causes": causes}
 
 
-def why(store: Store, who: Actor, id: str) -> Answer:
+def why(store: Store, who: Actor, id: str, *, command: str = "teamtasks") -> Answer:
     """The chain from a task down to what holds it up, and the command that would move it."""
     view = store.read()
     agent = acting(view, who)
     task = find(view, id)
     heads: dict[str, Any] = graph.unfinished(view.scan("task", unfinished=True))
-    explain = _Explainer(store, view, heads)
+    explain = _Explainer(store, view, heads, command)
     waiting = graph.waiting_on(heads)
     roots = graph.root_causes(task["id"], heads) or ([task["id"]] if task["id"] in heads else [])
     seen(store, who, agent)
@@ -148,8 +148,8 @@ def _chain(id: str, heads: dict[str, Any], explain: _Explainer, shown: set[str],
 class _Explainer:
     """Gives a task's id, title, state and reason. Agents and their files are read once."""
 
-    def __init__(self, store: Store, view: View, heads: dict[str, Any]) -> None:
-        self._view, self._heads, self._now = view, heads, view.now
+    def __init__(self, store: Store, view: View, heads: dict[str, Any], command: str) -> None:
+        self._view, self._heads, self._now, self._command = view, heads, view.now, command
         self._agents, self._pulses = view.all("agent"), store.pulses()
 
     def __call__(self, id: str, task: Any = None) -> Answer:
@@ -158,7 +158,7 @@ class _Explainer:
         told = task or self._heads[id]
         if told["status"] == "pending" and told["attempts"]:
             told = self._view.get("task", id)  # whole: its failures say what came of it
-        found = reason(told, self._heads, self._agents, self._pulses, self._now)
+        found = reason(told, self._heads, self._agents, self._pulses, self._now, self._command)
         return {"id": id, "title": told["title"], "status": told["status"], **found}
 
 

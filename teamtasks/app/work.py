@@ -44,7 +44,7 @@ def claim(store: Store, who: Actor, id: str | None = None, *, another: bool = Fa
     (task, dependencies, agent, again), revision = store.transact(body, by=str(who))
     held = task["claim"]
     seen(store, who, agent, task=task["id"], attempt=held["attempt"], task_since=held["at"])
-    text = brief_text(task, dependencies, command)
+    text = brief_text(task, dependencies, reader=who.name, command=command)
     return {"revision": revision, "task": task, "attempt": held["attempt"], "again": again, "brief": text}
 
 
@@ -68,7 +68,11 @@ def brief(store: Store, who: Actor, id: str, *, command: str = "teamtasks") -> A
     agent = acting(view, who)
     task = find(view, id)
     seen(store, who, agent)
-    return {"revision": view.revision, "task": task, "brief": brief_text(task, _dependencies(view, task), command)}
+    return {
+        "revision": view.revision,
+        "task": task,
+        "brief": brief_text(task, _dependencies(view, task), reader=who.name, command=command),
+    }
 
 
 def note(store: Store, who: Actor, id: str, text: str, *, attempt: int | None = None) -> Answer:
@@ -114,7 +118,7 @@ def complete(
         if task["status"] == "pending" and (waits := _blockers(tx, task)):
             raise tasks.blocked(task, waits, tx.now)
         holder = task["assignee"] if task["status"] == "in_progress" else None
-        done = tasks.complete(task, str(who), result, list(evidence), tx.now)
+        done = tasks.complete(task, who, result, list(evidence), tx.now)
         tx.put("task", task["id"], done)
         if holder is not None:
             free(tx, holder, task["id"])
@@ -273,7 +277,7 @@ def _taken(tx: Tx, who: Actor, agent: Agent, id: str | None) -> Task:
         everything: dict[str, Head] = tx.all("task")
         taken = _best(tx, who, agent, graph.unfinished(everything.values()))
         if taken is None:
-            raise _nothing(who, graph.unfinished(everything.values()))
+            raise _nothing(who, agent, everything)
     return taken
 
 
@@ -287,20 +291,36 @@ def _best(tx: Tx, who: Actor, agent: Agent, heads: dict[str, Head]) -> Task | No
     return None
 
 
-def _nothing(who: Actor, heads: dict[str, Head]) -> NothingReady | PlanFinished:
+def _nothing(who: Actor, agent: Agent, everything: dict[str, Head]) -> NothingReady | PlanFinished:
+    """Why there is nothing to take: a plan that has not begun, one that is finished, or work that others must do first."""
+    heads = graph.unfinished(everything.values())
+    if not everything:
+        return NothingReady("there is no task yet", hint="teamtasks claim --wait", unfinished=0)
     if not heads:
         return PlanFinished("nothing is left to do: every task is completed", hint="teamtasks list")
     running = [h["id"] for h in heads.values() if h["status"] == "in_progress"]
     ready = [h for h in heads.values() if graph.is_ready(h, heads)]
     reserved = [h["id"] for h in ready if h["assignee"] not in (None, who.name)]
-    unable = [h["id"] for h in ready if h["id"] not in reserved]
-    facts = {"running": running, "reserved": reserved, "unsuited": unable, "unfinished": len(heads)}
-    parts = [f"{len(running)} in progress"] if running else []
-    parts += [f"{len(reserved)} reserved for others"] if reserved else []
-    parts += [f"{len(unable)} need capabilities that {who.name} has not declared"] if unable else []
+    unsuited = [h for h in ready if h["id"] not in reserved]
     waiting = len(heads) - len(running) - len(ready)
-    parts += [f"{waiting} blocked"] if waiting else []
-    return NothingReady(f"nothing is ready for {who.name} now: {', '.join(parts)}", hint="teamtasks claim --wait", **facts)
+    counts = (
+        (len(running), "in progress"),
+        (len(reserved), "reserved for others"),
+        (len(unsuited), f"beyond what {who.name} can do"),
+        (waiting, "blocked"),
+    )
+    hint = "teamtasks claim --wait"
+    if unsuited and not running:  # waiting would not help
+        able = dict.fromkeys([*agent["capabilities"], *(n for h in unsuited for n in h.get("needs", ()))])
+        hint = f"teamtasks join {who.name} --can {' --can '.join(able)}"
+    return NothingReady(
+        f"nothing is ready for {who.name} now: {', '.join(f'{n} {what}' for n, what in counts if n)}",
+        hint=hint,
+        running=running,
+        reserved=reserved,
+        unsuited=[h["id"] for h in unsuited],
+        unfinished=len(heads),
+    )
 
 
 def _blockers(reader: Reader, task: Task) -> list[Task]:

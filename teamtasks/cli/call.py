@@ -27,7 +27,6 @@ class Call:
         self.json = bool(values.get("json"))
         self.quiet = bool(values.get("quiet"))
         self.dry_run = bool(values.get("dry_run"))
-        self.commits = command.changes and not self.dry_run
         self._config: Config | None = None
         self._store: Store | None = None
 
@@ -39,6 +38,11 @@ class Call:
         if self._config is None:
             self._config = Config()
         return self._config
+
+    @property
+    def committed(self) -> int | None:
+        """The revision that this call made, if it made one."""
+        return self._store.committed if self._store is not None else None
 
     @property
     def who(self) -> Actor:
@@ -62,6 +66,21 @@ class Call:
         """How to call teamtasks in the same way again, for the commands that a brief prints."""
         team, agent = self.values.get("team"), self.values.get("agent")
         return "teamtasks" + (f" -t {team}" if team else "") + (f" --as {agent}" if agent else "")
+
+    @property
+    def team_prefix(self) -> str:
+        """The same without the agent: for commands that somebody else will give."""
+        team = self.values.get("team")
+        return f"teamtasks -t {team}" if team else "teamtasks"
+
+    def dressed(self, hint: str) -> str:
+        """A hint whose commands can be run as they stand: for the same team, by the same agent."""
+        prefix = self.team_prefix if " --as " in hint or " join " in hint else self.prefix
+        return hint if " -t " in hint else hint.replace("teamtasks ", prefix + " ")
+
+    def use(self, store: Store) -> None:
+        """The store that a command has just made."""
+        self._store = store
 
     def text(self, name: str) -> str:
         """A text option; ``-`` is stdin."""

@@ -10,19 +10,21 @@ from teamtasks.domain.untrusted import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from teamtasks.cli.call import Call
     from teamtasks.domain.errors import TeamtasksError
 
 EXIT_USAGE = 2
 EXIT_BUG = 70
 
 
-def refused(error: TeamtasksError, *, json: bool) -> int:
+def refused(error: TeamtasksError, call: Call) -> int:
     """``error[claimed]: task-2 is held by backend (attempt 2, 4m). Try: teamtasks ready``"""
-    if json:
-        told = {"code": error.code, "message": error.message, "facts": error.facts, "hint": error.hint}
+    hint = call.dressed(error.hint) if error.hint else None
+    if call.json:
+        told = {"code": error.code, "message": error.message, "facts": error.facts, "hint": hint}
         _write(1, jsontext.dumps({"error": told}))
     else:
-        _write(2, sentence(error.code, error.message, error.hint))
+        _write(2, sentence(error.code, error.message, hint))
     return error.exit_code
 
 
@@ -30,7 +32,7 @@ def sentence(code: str, message: str, hint: str | None) -> str:
     text = f"error[{code}]: {one_line(message)}"
     if not hint:
         return text
-    text = text if text[-1] in ".?!)" else text + "."
+    text = text if text[-1] in ".?!" else text + "."
     if hint.startswith("teamtasks "):
         return f"{text} Try: {one_line(hint)}"
     return f"{text} {hint[0].upper()}{one_line(hint[1:])}"

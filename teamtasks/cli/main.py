@@ -40,7 +40,7 @@ def run(command: Command, values: dict[str, Any]) -> int:
     except TeamtasksError as error:
         from teamtasks.cli import failures
 
-        return failures.refused(error, json=call.json)
+        return failures.refused(error, call)
     return output.say(call, answer)
 
 

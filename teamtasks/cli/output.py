@@ -26,7 +26,7 @@ def say(call: Call, answer: dict[str, Any]) -> int:
     try:
         write(1, f"{text}\n" if text else "")
     except OSError as error:
-        return _unheard(call, answer, error)
+        return _unheard(call, error)
     return 1 if answer.get("problems") else 0
 
 
@@ -66,15 +66,13 @@ def write(fd: int, text: str) -> None:
         data = data[os.write(fd, data) :]
 
 
-def _unheard(call: Call, answer: dict[str, Any], error: OSError) -> int:
-    if call.commits and "revision" in answer:
-        from teamtasks.cli.failures import warn
+def _unheard(call: Call, error: OSError) -> int:
+    from teamtasks.cli.failures import warn
 
-        warn(f"committed as revision {answer['revision']}, but the answer could not be written: {error.strerror}")
+    if call.committed is not None:
+        warn(f"committed as revision {call.committed}, but the answer could not be written: {error.strerror}")
         return 1
     if isinstance(error, BrokenPipeError):  # the reader had enough, as in: teamtasks list | head
         return EXIT_BROKEN_PIPE
-    from teamtasks.cli.failures import warn
-
     warn(f"the answer could not be written: {error.strerror}")
     return 1

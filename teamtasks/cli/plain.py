@@ -68,7 +68,7 @@ def task(answer: Answer) -> str:
 
 
 def _texts(shown: Answer) -> list[str]:
-    lines = [f"description: {block(shown['description'])}"] if shown["description"] else []
+    lines = [f"description: {indented(shown['description'])}"] if shown["description"] else []
     proofs = {item["criterion"]: item["text"] for item in shown.get("evidence", ())}
     for number, criterion in enumerate(shown["acceptance_criteria"], 1):
         proof = f" — {one_line(proofs[number])}" if number in proofs else ""
@@ -80,15 +80,20 @@ def _texts(shown: Answer) -> list[str]:
         )
         lines += [f"  tried: {one_line(text)}" for text in failure.get("tried", ())]
         if "output" in failure:
-            lines.append("  output: " + block(failure["output"]).replace("\n", "\n  "))
+            lines.append(f"  output: {indented(failure['output'])}")
     for late in shown.get("late_results", ()):
         lines.append(f"late, {late['outcome']} ({late['agent']}, attempt {late['attempt']}): {one_line(late['text'])}")
     lines += [f"note ({note['by']}, {note['at']}): {one_line(note['text'])}" for note in shown.get("notes", ())]
     if "result" in shown:
-        lines.append(f"result: {block(shown['result'])}")
+        lines.append(f"result: {indented(shown['result'])}")
     for key, value in shown.get("metadata", {}).items():
         lines.append(f"meta {one_line(key)}: {one_line(str(value))}")
     return lines
+
+
+def indented(text: str) -> str:
+    """Text of many lines, of which only the first begins where ours do: none of it can pass for a field."""
+    return block(text).replace("\n", "\n    ")
 
 
 def blocked(answer: Answer) -> str:

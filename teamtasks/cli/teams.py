@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def init(call: Call) -> dict[str, Any]:
     name, lead, topology = call.values["name"], call.get("lead"), call.get("topology", "mesh")
-    revision = bootstrap.create(call.config, name, lead=lead, topology=topology, notice=notice, rehearse=call.dry_run)
+    call.use(bootstrap.create(call.config, name, lead=lead, topology=topology, notice=notice, rehearse=call.dry_run))
     place = os.path.join(call.config.home, "tasks", name)
-    return {"revision": revision, "team": name, "place": place, "lead": lead, "topology": topology}
+    return {"revision": 1, "team": name, "place": place, "lead": lead, "topology": topology}
 
 
 def teams(call: Call) -> dict[str, Any]:

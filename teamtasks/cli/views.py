@@ -28,8 +28,8 @@ def ready(call: Call) -> dict[str, Any]:
 
 
 def blocked(call: Call) -> dict[str, Any]:
-    return app.blocked(call.store, call.who)
+    return app.blocked(call.store, call.who, command=call.team_prefix)
 
 
 def why(call: Call) -> dict[str, Any]:
-    return app.why(call.store, call.who, call.values["id"])
+    return app.why(call.store, call.who, call.values["id"], command=call.team_prefix)

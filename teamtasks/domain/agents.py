@@ -75,7 +75,7 @@ def unknown(name: str, names: Iterable[str]) -> AgentNotFound:
     asked = f" Did you mean {meant}?" if meant else ""
     return AgentNotFound(
         f"no agent {name!r} in this team.{asked} ({there})",
-        hint=f"teamtasks join {name}",
+        hint=f"say {meant}; if it is somebody new: teamtasks join {name}" if meant else f"teamtasks join {name}",
         agent=name,
         agents=members,
         meant=meant,

@@ -30,10 +30,10 @@ _ENDINGS = {
 }
 
 
-def brief(task: Task, dependencies: Sequence[Task], command: str = "teamtasks") -> str:
-    """``command`` is how the reader calls teamtasks, options and all: what the brief prints can be run as it stands."""
+def brief(task: Task, dependencies: Sequence[Task], *, reader: str, command: str = "teamtasks") -> str:
+    """For ``reader``, an agent's name. ``command`` is how it calls teamtasks: what is printed can be run as it stands."""
     parts = [
-        _opening(task, command),
+        f"{_title(task)}\n{_standing(task, dependencies, reader, command)}",
         fenced("description", _cut(task["description"], DESCRIPTION_MOST, task["id"])) if task["description"] else "",
         _criteria(task),
         _results(dependencies),
@@ -44,33 +44,40 @@ def brief(task: Task, dependencies: Sequence[Task], command: str = "teamtasks") 
     return "\n\n".join([p for p in parts if p])
 
 
-def _opening(task: Task, command: str) -> str:
-    held = task.get("claim")
-    facts = [f"priority {task['priority']}"]
-    if held:
-        facts.insert(0, f"attempt {held['attempt']}")
+def _title(task: Task) -> str:
+    facts = [f"attempt {task['claim']['attempt']}"] if "claim" in task else []
+    facts.append(f"priority {task['priority']}")
     if "estimate" in task:
         facts.append(f"estimate {task['estimate']}m")
     if "group" in task:
         facts.append(f"group {task['group']}")
-    title = f'{task["id"]} "{one_line(task["title"])}" ({", ".join(facts)})'
-    if not held:
-        return f"{title}\n{_state(task, command)}"
-    fence = f" --attempt {held['attempt']}"
-    proof = " --evidence N=TEXT" if task["acceptance_criteria"] else ""
-    return (
-        f"{title}\nYou hold it as {task['assignee']}. End it with one of:\n"
-        f"  {command} complete {task['id']}{fence} --result TEXT{proof}\n"
-        f"  {command} fail {task['id']}{fence} --reason TEXT --tried TEXT\n"
-        f"  {command} release {task['id']}{fence} --reason TEXT\n"
-        f"Worth telling whoever comes next: {command} note {task['id']}{fence} TEXT"
-    )
+    return f'{task["id"]} "{one_line(task["title"])}" ({", ".join(facts)})'
 
 
-def _state(task: Task, command: str) -> str:
+def _standing(task: Task, dependencies: Sequence[Task], reader: str, command: str) -> str:
+    """Whose it is; for its holder the commands that end it, for others whether it can be taken."""
     if task["status"] == "completed":
         return f"Completed by {task.get('completed_by', 'hand')}."
+    if task["status"] == "in_progress":
+        return _endings(task, command) if task["assignee"] == reader else f"In progress: {task['assignee']} holds it."
+    waits = [d["id"] for d in dependencies if d["status"] != "completed"]
+    if waits:
+        return f"Pending, it waits for {', '.join(waits)}."
+    if task["assignee"] not in (None, reader):
+        return f"Pending, reserved for {task['assignee']}."
     return f"Pending. To take it: {command} claim {task['id']}"
+
+
+def _endings(task: Task, command: str) -> str:
+    fence = f"--attempt {task['claim']['attempt']}"
+    proof = " --evidence N=TEXT" if task["acceptance_criteria"] else ""
+    return (
+        f"You hold it as {task['assignee']}. End it with one of:\n"
+        f"  {command} complete {task['id']} {fence} --result TEXT{proof}\n"
+        f"  {command} fail {task['id']} {fence} --reason TEXT --tried TEXT\n"
+        f"  {command} release {task['id']} {fence} --reason TEXT\n"
+        f"Worth telling whoever comes next: {command} note {task['id']} {fence} TEXT"
+    )
 
 
 def _criteria(task: Task) -> str:
@@ -84,7 +91,7 @@ def _results(dependencies: Sequence[Task]) -> str:
         text = done.get("result", "")
         title = f'{done["id"]} "{one_line(done["title"])}"'
         if not text:
-            lines.append(f"{title}: {done['status']}, no result was left")
+            lines.append(f"{title}: {'no result was left' if done['status'] == 'completed' else 'not completed yet'}")
             continue
         by = done.get("completed_by", "")
         lines.append(f"{title}:\n" + fenced("result", _cut(text, RESULT_MOST, done["id"]), task=done["id"], by=by))

@@ -22,16 +22,17 @@ def reason(
     agents: Mapping[str, Agent],
     pulses: Mapping[tuple[str, int], Pulse],
     now: str,
+    command: str = "teamtasks",
 ) -> Reason:
     """``cause`` is one of blocked, held, reserved, unsuited, ready, completed; ``next`` is a command or None."""
     if task["status"] == "completed":
         return {"cause": "completed", "text": "completed", "next": None}
     if task["status"] == "in_progress":
-        return _held(task, pulses, now)
+        return _held(task, pulses, now, command)
     if open_dependencies(task, unfinished):
         return {"cause": "blocked", "text": "cannot start", "next": None}
     if task["assignee"] is not None:
-        return _reserved(task, task["assignee"], agents, pulses, now)
+        return _reserved(task, task["assignee"], agents, pulses, now, command)
     needs = set(task.get("needs", ()))
     if needs and not any(needs.issubset(a["capabilities"]) for a in agents.values()):
         wanted = " and ".join(sorted(needs))
@@ -39,12 +40,12 @@ def reason(
         return {
             "cause": "unsuited",
             "text": f"ready, but no agent has declared {wanted}",
-            "next": f"teamtasks join <agent> {flags}",
+            "next": f"{command} join <agent> {flags}",
         }
     return {
         "cause": "ready",
         "text": f"ready, nobody has taken it{_last_failure(task)}",
-        "next": f"teamtasks --as <agent> claim {task['id']}",
+        "next": f"{command} --as <agent> claim {task['id']}",
     }
 
 
@@ -57,7 +58,7 @@ def _last_failure(task: Any) -> str:
     return f"; attempt {last['attempt']} {last['kind']} ({last['agent']}): {one_line(last['reason'], 120)}"
 
 
-def _held(task: Summary, pulses: Mapping[tuple[str, int], Pulse], now: str) -> Reason:
+def _held(task: Summary, pulses: Mapping[tuple[str, int], Pulse], now: str, command: str) -> Reason:
     held, holder = task["claim"], task["assignee"] or ""
     minutes = seconds_between(held["at"], now) // 60
     parts = [f"in progress: {holder}, attempt {held['attempt']}"]
@@ -74,12 +75,12 @@ def _held(task: Summary, pulses: Mapping[tuple[str, int], Pulse], now: str) -> R
         "text": ", ".join(parts),
         "holder": holder,
         "since": held["at"],
-        "next": f"teamtasks assign {task['id']} <agent> --force",
+        "next": f"{command} assign {task['id']} <agent> --force",
     }
 
 
 def _reserved(
-    task: Summary, name: str, agents: Mapping[str, Agent], pulses: Mapping[tuple[str, int], Pulse], now: str
+    task: Summary, name: str, agents: Mapping[str, Agent], pulses: Mapping[tuple[str, int], Pulse], now: str, command: str
 ) -> Reason:
     agent = agents.get(name)
     sign = last_sign(pulses.get((name, agent["incarnation"])), now) if agent else ""
@@ -88,7 +89,7 @@ def _reserved(
         "cause": "reserved",
         "text": f"ready, reserved for {name}{busy}{', ' + sign if sign else ''}",
         "holder": name,
-        "next": f"teamtasks assign {task['id']} --nobody",
+        "next": f"{command} assign {task['id']} --nobody",
     }
 
 

@@ -18,6 +18,7 @@ from teamtasks.domain.errors import (
     TaskBlocked,
     TooLate,
 )
+from teamtasks.domain.names import split_incarnation
 from teamtasks.domain.times import age, seconds_between
 
 TYPE_CHECKING = False
@@ -71,7 +72,7 @@ def claim(task: Task, name: str, agent: Agent, blockers: Sequence[Task], now: st
     if missing:
         raise CapabilityMissing(
             f"{task['id']} needs {', '.join(missing)}, which {name} has not declared",
-            hint=f"teamtasks join {name} --can {' --can '.join(missing)}, or teamtasks claim",
+            hint=f"teamtasks join {name} --can {' --can '.join([*agent['capabilities'], *missing])}",
             task=task["id"],
             missing=missing,
         )
@@ -111,38 +112,53 @@ def check_hold(task: Task, who: Actor, attempt: int | None) -> None:
 
     The attempt must be given from the second on: by then a late agent of the same name may still be at work.
     """
+    if attempt is not None and not 1 <= attempt <= max(1, task["attempts"]):
+        raise InvalidInput(f"{task['id']} has no attempt {attempt}", task=task["id"], attempts=task["attempts"])
     if task["status"] == "in_progress" and task["assignee"] == who.name:
-        current = task["claim"]
-        if attempt is None and current["attempt"] > 1:
-            raise AttemptRequired(
-                f"{task['id']} is at attempt {current['attempt']}: say which one is yours",
-                hint="add --attempt N (your brief says which), or set TEAMTASKS_ATTEMPT",
-                task=task["id"],
-            )
-        given = current["attempt"] if attempt is None else attempt
-        if given > task["attempts"]:
-            raise InvalidInput(f"{task['id']} has no attempt {given} yet", task=task["id"], attempts=task["attempts"])
-        if given == current["attempt"] and who.incarnation in (None, current["incarnation"]):
-            return
-        raise _too_late(task, who, given)
+        return _check_current(task, who, attempt)
     past = _past_attempt(task, who, attempt)
     if past is not None:
         raise _too_late(task, who, past["attempt"])
     if task["status"] == "completed":
+        if task["assignee"] == who.name and attempt in (None, task["attempts"]):  # completed in its hands
+            raise _too_late(task, who, task["attempts"])
         refuse_if_held(task, "")
-    holder = f"{task['assignee']} holds it" if task["status"] == "in_progress" else "it is pending: nobody does"
-    raise NotTheHolder(
-        f"{who.name} does not hold {task['id']}: {holder}",
-        hint=f"teamtasks claim {task['id']}" if task["status"] == "pending" else f"teamtasks show {task['id']}",
-        task=task["id"],
-        holder=task["assignee"] if task["status"] == "in_progress" else None,
-    )
+    raise _not_the_holder(task, who.name)
+
+
+def _check_current(task: Task, who: Actor, attempt: int | None) -> None:
+    """For the agent whose name is on the task: is it this life, and this attempt?"""
+    current = task["claim"]
+    if who.incarnation is not None and who.incarnation > current["incarnation"]:
+        raise _not_the_holder(task, str(who))
+    if attempt is None and current["attempt"] > 1:
+        raise AttemptRequired(
+            f"{task['id']} is at attempt {current['attempt']}: say which one is yours",
+            hint="add --attempt N (your brief says which), or set TEAMTASKS_ATTEMPT",
+            task=task["id"],
+        )
+    given = current["attempt"] if attempt is None else attempt
+    if given != current["attempt"] or who.incarnation not in (None, current["incarnation"]):
+        raise _too_late(task, who, given)
+
+
+def _not_the_holder(task: Task, name: str) -> NotTheHolder:
+    if task["status"] == "pending":
+        held, hint = "it is pending: nobody does", f"teamtasks claim {task['id']}"
+    elif task["assignee"] == name.rpartition("_")[0]:  # its own earlier life
+        held = f"{task['assignee']}_{task['claim']['incarnation']} does"
+        hint = f"teamtasks --as {name} claim {task['id']}"
+    else:
+        held, hint = f"{task['assignee']} does", f"teamtasks show {task['id']}"
+    holder = task["assignee"] if task["status"] == "in_progress" else None
+    return NotTheHolder(f"{name} does not hold {task['id']}: {held}", hint=hint, task=task["id"], holder=holder)
 
 
 def already_completed(task: Task, who: Actor, attempt: int | None) -> bool:
     """Whether this very agent completed it in this very attempt: said again, it counts once."""
     given = attempt if attempt is not None else 1
-    return task["status"] == "completed" and task["assignee"] == who.name and given == task["attempts"]
+    by = split_incarnation(task.get("completed_by", ""))[0]
+    return task["status"] == "completed" and by == who.name and given == task["attempts"]
 
 
 def already_ended(task: Task, who: Actor, attempt: int | None, kind: str) -> bool:
@@ -153,7 +169,7 @@ def already_ended(task: Task, who: Actor, attempt: int | None, kind: str) -> boo
     return past is not None and past["kind"] == kind
 
 
-def complete(task: Task, by: str, result: str, evidence: list[Evidence], now: str) -> Task:
+def complete(task: Task, who: Actor, result: str, evidence: list[Evidence], now: str) -> Task:
     checked_text("the result", result)
     for item in evidence:
         required_text("the evidence", item["text"])
@@ -163,8 +179,9 @@ def complete(task: Task, by: str, result: str, evidence: list[Evidence], now: st
                 hint=f"teamtasks show {task['id']}",
                 task=task["id"],
             )
-    done: Task = {**_without_claim(task), "status": "completed", "completed_at": now, "completed_by": by}
-    done["assignee"] = task["assignee"] or by
+    done: Task = {**_without_claim(task), "status": "completed", "completed_at": now, "completed_by": str(who)}
+    if task["assignee"] is None and not who.is_human:
+        done["assignee"] = who.name
     if result:
         done["result"] = result
     if evidence:

@@ -92,6 +92,7 @@ class MemoryStore:
         self._counters: dict[str, int] = {}
         self._pulses: dict[tuple[str, int], Pulse] = {}
         self._revision = 1
+        self.committed: int | None = None
         self._deleted = False
         self._lock = RLock()
         self.history: list[Document] = []
@@ -122,6 +123,7 @@ class MemoryStore:
             self._logs[log].append(document)
         self._documents, self._counters = documents, tx.counters
         self._revision += 1
+        self.committed = self._revision
         self.history.append({"rev": self._revision, "at": tx.now, "by": by, "events": changes.events})
 
     def read(self) -> View:

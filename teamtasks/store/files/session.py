@@ -152,23 +152,20 @@ class Session:
         self.file = TasksFile(raw)
         return True
 
-    def refuse_if_newer(self) -> None:
-        format = self.file.header()["format"]
-        if format > layout.FORMAT:
-            raise journal.newer_format(layout.TASKS, format)
-
     def is_current(self, raw: bytes) -> bool:
         tasks = self.line["tasks"] if self.line else {"size": -1}
         return len(raw) == tasks["size"] and fingerprint(raw) == tasks["crc"]
 
     def commit(self, changes: Changes, counters: dict[str, int], *, now: str, by: str, **marks: Any) -> int:
         """Makes the changes durable, then visible. Returns the new revision."""
-        self.refuse_if_newer()
+        header = self.file.header()
+        if header["format"] > layout.FORMAT:
+            raise journal.newer_format(layout.TASKS, header["format"])
         if self.journal_size > ROTATE_AT + 4 * len(self.file.raw):
             self._rotate()
         revision: int = self.line["rev"] + 1
         tasks, before, data = self.line["tasks"], self.line.get("before"), None
-        if changes.puts:
+        if changes.puts or counters != header["counters"]:
             data = self.file.with_puts(changes.puts, revision, counters)
             tasks = {"rev": revision, "size": len(data), "crc": fingerprint(data)}
             before = list(self.stamp or ())

@@ -36,6 +36,7 @@ class FileStore:
     def __init__(self, home: str, team: str, *, lock_timeout: float = 30.0, notice: Notice = lambda _text: None) -> None:
         self.home, self.team = home, team
         self.lock_timeout, self.notice = lock_timeout, notice
+        self.committed: int | None = None
         self._released = -1.0
 
     @property
@@ -64,7 +65,8 @@ class FileStore:
                 check_document(kind, id, each)
                 state.documents[kind][id] = each
             heal.begin(at, state, [{"event": "team_created"}], by=by, now=iso(time.time()))
-            return 1
+        self.committed = 1
+        return 1
 
     def transact(self, fn: Callable[[Tx], Result], *, by: str, rehearse: bool = False) -> tuple[Result, int]:
         try:
@@ -89,7 +91,8 @@ class FileStore:
                 check_document(kind, id, document)
         if rehearse:
             return value, tx.revision
-        return value, at.commit(tx.changes, tx.counters, now=tx.now, by=by)
+        self.committed = at.commit(tx.changes, tx.counters, now=tx.now, by=by)
+        return value, self.committed
 
     def read(self) -> View:
         """Without a lock where the files agree, which is nearly always; else through the lock; else from the journal."""

@@ -58,12 +58,9 @@ class TasksFile:
         """The first line: what is said of the file itself, and the team's document."""
         return jsontext.loads(self.raw[: self.raw.index(b",\n")].decode() + "}")  # type: ignore[return-value]
 
-    def team_document(self) -> Document:
-        return {name: value for name, value in self.header().items() if name not in HEADER}
-
     def get(self, kind: str, id: str) -> Any:
         if kind == "team":
-            return self.team_document()
+            return self.all("team").get(id)
         start, end = self._find(kind, id)
         if start < 0:
             return None
