@@ -62,7 +62,7 @@ def suits(head: Head, agent: str | None, capabilities: Iterable[str]) -> bool:
 def candidates(heads: Heads, agent: str, capabilities: Iterable[str]) -> Iterator[str]:
     """Ids that the agent may claim, best first: assigned to it, then priority, then what unblocks most, then oldest.
 
-    Lazy: the order inside a priority is worked out only when it is reached, so that finding the first of 10,000 is cheap.
+    Lazy: nearly always the first is taken, so the others of its rank are put in order only when they are asked for.
     """
     able = frozenset(capabilities)
     ranks: dict[tuple[bool, int], list[str]] = {}
@@ -70,8 +70,14 @@ def candidates(heads: Heads, agent: str, capabilities: Iterable[str]) -> Iterato
         if is_ready(head, heads) and suits(head, agent, able):
             ranks.setdefault((head["assignee"] is None, head["priority"]), []).append(head["id"])
     waiting = waiting_on(heads) if ranks else {}
+
+    def merit(id: str) -> tuple[int, int]:
+        return (-len(behind(id, waiting)) if id in waiting else 0, task_number(id))
+
     for rank in sorted(ranks):
-        yield from sorted(ranks[rank], key=lambda id: (-len(behind(id, waiting)), task_number(id)))
+        best = min(ranks[rank], key=merit)
+        yield best
+        yield from (id for id in sorted(ranks[rank], key=merit) if id != best)
 
 
 def ready_order(heads: Heads) -> list[Head]:

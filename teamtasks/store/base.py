@@ -75,6 +75,8 @@ class Changes:
     def put(self, kind: str, id: str, document: Any) -> None:
         if kind not in KINDS:
             raise ValueError(f"no such kind: {kind}")
+        if kind == "team" and document is None:
+            raise ValueError("a ledger without its team is none: delete the store instead")
         if (kind, id) not in self.read:
             raise ValueError(f"put of {kind} {id} without a get: what was it decided on?")
         if document == self.read[kind, id]:

@@ -10,7 +10,7 @@ from teamtasks.domain.agents import beat as next_beat
 from teamtasks.domain.errors import TeamNotFound
 from teamtasks.domain.times import iso
 from teamtasks.store.base import KINDS, LOGS, Changes
-from teamtasks.store.validate import check_document
+from teamtasks.store.validate import check_document, check_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class MemoryStore:
         self._clock = clock
         self._documents: Documents = {kind: {} for kind in KINDS}
         self._documents["team"][team] = jsontext.dumps(document)
-        self._logs: dict[str, list[Document]] = {log: [] for log in LOGS}
+        self._logs: dict[str, list[str]] = {log: [] for log in LOGS}
         self._counters: dict[str, int] = {}
         self._pulses: dict[tuple[str, int], Pulse] = {}
         self._revision = 1
@@ -111,6 +111,8 @@ class MemoryStore:
         for (kind, id), document in changes.puts.items():
             if document is not None:
                 check_document(kind, id, document)
+        for log, document in changes.appended:
+            check_json(log, document)
         if rehearse:
             return
         documents = {kind: dict(of_kind) for kind, of_kind in self._documents.items()}
@@ -120,7 +122,7 @@ class MemoryStore:
             else:
                 documents[kind][id] = jsontext.dumps(document)
         for log, document in changes.appended:
-            self._logs[log].append(document)
+            self._logs[log].append(jsontext.dumps(document))
         self._documents, self._counters = documents, tx.counters
         self._revision += 1
         self.committed = self._revision
@@ -131,6 +133,7 @@ class MemoryStore:
         return MemoryView(self._documents, self._revision, iso(self._clock()))
 
     def beat(self, agent: str, incarnation: int, fresh: Document, *, acted: bool) -> None:
+        self._refuse_if_deleted()
         now = iso(self._clock())
         pulse: Any = {
             "format": 1,
@@ -142,16 +145,18 @@ class MemoryStore:
             "clock": {"boot": "memory", "monotonic": time.monotonic()},
             **fresh,
         }
-        self._pulses[agent, incarnation] = next_beat(self._pulses.get((agent, incarnation)), pulse, acted=acted)
+        merged = next_beat(self._pulses.get((agent, incarnation)), pulse, acted=acted)
+        self._pulses[agent, incarnation] = {k: v for k, v in merged.items() if v is not None}  # type: ignore[assignment]
 
     def life(self, agent: str) -> int | None:
         return max([n for name, n in self._pulses if name == agent], default=None)
 
     def pulses(self) -> dict[tuple[str, int], Pulse]:
-        return dict(self._pulses)
+        return {life: jsontext.loads(jsontext.dumps(pulse)) for life, pulse in self._pulses.items()}  # type: ignore[misc]
 
     def tail(self, log: str, after: int) -> tuple[list[Document], int]:
-        return self._logs[log][after:], len(self._logs[log])
+        texts = self._logs[log][after:]
+        return [jsontext.loads(text) for text in texts], len(self._logs[log])  # type: ignore[misc]
 
     def wait(self, revision: int, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -160,10 +165,16 @@ class MemoryStore:
         return self._revision > revision
 
     def delete(self, *, by: str) -> None:
-        self._refuse_if_deleted()
-        self._deleted = True
+        """The last commit; nothing is left after it."""
+        with self._lock:
+            self._refuse_if_deleted()
+            self._deleted = True
+            self._revision += 1
+            self._pulses.clear()
+            self._logs = {log: [] for log in LOGS}
 
     def check(self, *, fix: bool) -> list[Document]:
+        self._refuse_if_deleted()
         return []
 
     def _refuse_if_deleted(self) -> None:

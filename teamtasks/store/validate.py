@@ -67,8 +67,19 @@ def check(kind: str, value: object) -> None:
     _check(value, schema, schema, ())
 
 
-def check_document(kind: str, id: str, value: object) -> None:
+def check_json(what: str, value: object) -> None:
+    """Whether it can be written at all: no NaN, no lone surrogates, nothing that is not JSON."""
+    try:
+        jsontext.dumps(value).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidData(f"{what} cannot be written as JSON: {error}", kind=what) from None
+
+
+def check_document(kind: str, id: str, value: Any) -> None:
     """For a store, before it writes: what we are about to make durable is what the schemas say."""
+    check_json(f"{kind} {id}", value)
+    if kind == "task" and isinstance(value, dict) and value.get("id") != id:
+        raise InvalidData(f"task {id} would say of itself that it is {value.get('id')}", kind=kind, id=id)
     try:
         check(kind, value)
     except Mismatch as wrong:

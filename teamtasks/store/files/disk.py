@@ -80,9 +80,9 @@ def read_from(fd: int, size: int) -> bytes:
 
 
 def open_regular(directory: int, name: str, flags: int) -> int | None:
-    """A descriptor of a regular file; None if there is none. A symlink, FIFO or directory is refused."""
+    """A descriptor of a regular file; None if there is none. Anything else is refused, and never waited for."""
     try:
-        fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+        fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, FILE_MODE, dir_fd=directory)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -138,6 +138,20 @@ def remove(directory: int, name: str) -> bool:
     return True
 
 
+def remove_whatever(directory: int, name: str) -> None:
+    """A file, a link (not what it points to) or a directory with all that is in it."""
+    try:
+        os.unlink(name, dir_fd=directory)
+    except (IsADirectoryError, PermissionError):
+        inner = os.open(name, _DIRECTORY, dir_fd=directory)
+        try:
+            for each in os.listdir(inner):
+                remove_whatever(inner, each)
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=directory)
+
+
 def discard(directory: int, name: str) -> None:
     """Removes what is no longer needed, on the way out of a failure that matters more than a second one."""
     try:
@@ -176,15 +190,26 @@ def boot_id() -> str:
         os.close(fd)
 
 
-def unavailable(error: OSError, path: str) -> StoreUnavailable:
-    """What the operating system refuses, in words that a user can act on."""
-    at = str(error.filename or path)
-    return StoreUnavailable(
-        f"the ledger cannot be used: {error.strerror or error}",
-        hint=f"check that {at} can be read and written",
-        errno=error.errno,
-        path=at,
-    )
+class Reported:
+    """A context in which whatever the operating system refuses becomes an error that a user can act on."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, OSError):
+            path = str(error.filename or self.path)
+            raise StoreUnavailable(
+                f"the ledger cannot be used: {error.strerror or error}",
+                hint=f"check that {path} can be read and written",
+                errno=error.errno,
+                path=path,
+            ) from error
 
 
 def path_of(directory: int, name: str) -> str:

@@ -52,53 +52,36 @@ def examine(store: FileStore, *, fix: bool) -> list[Finding]:
 def _restored(at: Session, why: InvalidData) -> str:
     """The last good version takes the place of a broken file, which goes to quarantine."""
     assert at.journal is not None
-    raw = at.raw
-    if raw is None:
-        found = disk.stamp(at.public, layout.TASKS)
-        raw = b"" if found is None else (disk.read(at.public, layout.TASKS) or (b"",))[0]
-    kept = f"; what was there is in {at.quarantine(raw, layout.TASKS)}" if raw else ""
-    state = journal.replay(at.journal) if at.line and "offset" not in why.facts else _salvaged(at)
-    disk.remove(at.public, layout.TASKS_NEW)
+    kept = ""
+    if disk.stamp(at.public, layout.TASKS) is not None:
+        kept = f"; what was there is in {at.set_aside(layout.TASKS)}"
+    state, last = journal.salvage(at.journal)
+    if last is None:
+        raise InvalidData("nothing in the journal is whole", hint="put a tasks.json back, or delete the team")
+    at.line = last
     data = heal.rendered(at, state)
     publish.write_beside(at, data)
     publish.show(at, data)
-    if not at.is_current(data):
-        first = {**at.line, "tasks": {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}}
-        at.start_segment(state, first)
+    if "offset" in why.facts or not at.is_current(data):
+        tasks = {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}
+        at.start_segment(state, {**last, "tasks": tasks})
     return f"{why.message}: revision {state.revision} was restored{kept}"
-
-
-def _salvaged(at: Session) -> journal.State:
-    """Everything of a damaged journal that is still whole, begun again in a new segment. The old one is kept."""
-    assert at.journal is not None
-    state = journal.State()
-    os.lseek(at.journal, 0, os.SEEK_SET)
-    last: dict[str, Any] = {}
-    for text in disk.read_from(at.journal, os.fstat(at.journal).st_size).split(b"\n"):
-        line = journal.decode(text)
-        if line is not None:
-            state.apply(line)
-            last = line
-    if not last:
-        raise InvalidData("nothing in the journal is whole", hint="restore a backup, or delete the team")
-    at.line = last
-    at.start_segment(state, last)
-    return state
 
 
 def _check_history(at: Session, say: Any) -> None:
     """Revisions without gaps, and a replay that gives what tasks.json shows."""
     lines = 0
-    try:
-        for segment in journal.history(at.private):
-            previous = None
-            for line in segment:
-                lines += 1
-                if previous is not None and line["rev"] != previous + 1:
-                    say("problem", f"the journal goes from revision {previous} to {line['rev']}")
-                previous = line["rev"]
-    except journal.Damaged as damaged:
-        say("problem", f"an old segment of the journal is damaged at byte {damaged.offset}; the ledger itself is whole")
+    for segment in journal.history(at.private):
+        previous = None
+        for line in segment:
+            lines += 1
+            if previous is not None and line["rev"] != previous + 1:
+                say("problem", f"the journal goes from revision {previous} to {line['rev']}")
+            previous = line["rev"]
+    for name in journal.segments(at.private):
+        offset = journal.damage(at.private, name)
+        if offset is not None:
+            say("info", f"{name} is damaged at byte {offset}: what comes after it there is not on record")
     assert at.journal is not None
     if heal.rendered(at, journal.replay(at.journal)) != at.file.raw:
         say("problem", "tasks.json and the journal do not agree", "teamtasks doctor --fix")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from teamtasks.store.files.session import Session
+
     Document = dict[str, Any]
 
 
@@ -108,24 +110,27 @@ class Edit:
         )
 
 
-def read(
-    path: str, team: str, data: bytes, state: journal.State | None, private: int, now: str
-) -> tuple[Edit, journal.State]:
+def path(at: Session) -> str:
+    return os.path.join(layout.public(at.home, at.team), layout.TASKS)
+
+
+def read(at: Session, data: bytes, state: journal.State | None, now: str) -> tuple[Edit, journal.State]:
     """The edit and the state it started from; refused if it is another ledger, or not a valid one."""
-    edit = Edit(path, team, data)
+    edit = Edit(path(at), at.team, data)
     if state is None:
         edit.made_whole(None, now)
         return edit, journal.State()
     if edit.ledger is not None and edit.ledger != state.ledger:
+        private = layout.private(at.home, at.team)
         raise ForeignLedger(
-            f"{path} belongs to another ledger ({edit.ledger}) than the journal in "
-            f"{os.path.dirname(os.path.dirname(path))} ({state.ledger})",
+            f"{edit.path} belongs to ledger {edit.ledger}, the journal in {private} to {state.ledger}",
             hint="two teams have one name: move one of the two directories away",
-            path=path,
+            path=edit.path,
             ledger=edit.ledger,
-            journal=state.ledger,
+            journal=private,
+            journal_ledger=state.ledger,
         )
-    base = journal.state_at(private, edit.revision) if edit.revision is not None else None
+    base = journal.state_at(at.private, edit.revision) if edit.revision is not None else None
     edit.made_whole(base or state, now)
     return edit, base or state
 

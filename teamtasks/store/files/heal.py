@@ -36,6 +36,8 @@ SAVE_WAIT = 1.0
 
 def heal(at: Session) -> None:
     """Leaves the session with a current ``line``, ``file`` and ``stamp``, or raises and leaves the files alone."""
+    if at.damage is not None:
+        return after_damage(at, at.damage)
     if not at.line:
         return without_journal(at)
     if at.line.get("deleted"):
@@ -62,12 +64,12 @@ def _state(at: Session) -> State:
     except journal.Damaged as damaged:
         if at.raw is None or not at.is_current(at.raw):
             raise at.damaged(damaged.offset) from None
-        at.notice(f"the journal is damaged at byte {damaged.offset}: kept as it is, a new one begins here")
-        return restart_journal(at, TasksFile(at.raw))
+        return restart_journal(at, TasksFile(at.raw), damaged.offset)
 
 
-def restart_journal(at: Session, file: TasksFile) -> State:
-    """A new segment from a tasks.json that is known to be the newest."""
+def restart_journal(at: Session, file: TasksFile, offset: int) -> State:
+    """A new segment from a tasks.json that is known to be the newest. The damaged one is kept as it is."""
+    at.notice(f"the journal is damaged at byte {offset}: kept as it is, a new one begins here")
     header = file.header()
     state = journal.State()
     state.documents.update({kind: file.all(kind) for kind in ("team", *SECTIONS)})
@@ -76,6 +78,22 @@ def restart_journal(at: Session, file: TasksFile) -> State:
     state.messages = at.line["messages"][1]
     at.start_segment(state, at.line)
     return state
+
+
+def after_damage(at: Session, offset: int) -> None:
+    """The journal's last line was whole once and is not any more: only a tasks.json that knows more can replace it."""
+    assert at.journal is not None
+    at.read_tasks()
+    _state, last = journal.salvage(at.journal)
+    try:
+        edit = edits.Edit(edits.path(at), at.team, at.raw or b"")
+    except InvalidData:
+        raise at.damaged(offset) from None
+    if (edit.revision or 0) <= (last["tasks"]["rev"] if last else 0):
+        raise at.damaged(offset)
+    at.notice(f"the journal is damaged at byte {offset}: kept as it is, a new one begins with {layout.TASKS}")
+    at.line = {}
+    without_journal(at)
 
 
 def _heal_tasks(at: Session, state: State, died: bool) -> None:
@@ -95,7 +113,7 @@ def is_ours(at: Session, raw: bytes) -> bool:
     """Whether these bytes were tasks.json at the revision that they themselves name."""
     try:
         revision = TasksFile(raw).header()["revision"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
     return isinstance(revision, int) and journal.published(at.private, revision, len(raw), fingerprint(raw))
 
@@ -143,10 +161,10 @@ def rendered(at: Session, state: State) -> bytes:
 def adopt(at: Session, state: State, raw: bytes) -> None:
     """Somebody's edit becomes a commit. Until it is one, the file that they saved is not touched."""
     now = iso(time.time())
-    edit, base = edits.read(_path(at), at.team, raw, state, at.private, now)
+    edit, base = edits.read(at, raw, state, now)
     changes, conflicts = edits.as_changes(edit, base, state, now)
     if conflicts:
-        kept = at.quarantine(raw, layout.TASKS)
+        kept = at.quarantine(raw)
         at.notice(f"changed both here and in tasks.json: {', '.join(conflicts)}. The ledger's stands; the file is in {kept}")
     at.file = TasksFile(rendered(at, state))
     if changes:
@@ -161,14 +179,18 @@ def adopt(at: Session, state: State, raw: bytes) -> None:
 def _raced_edit(at: Session) -> bytes | None:
     """An edit that raced with our last rename is in the predecessor of tasks.json, which is not what it was."""
     before = at.line.get("before")
-    found = disk.read(at.public, layout.TASKS_PREVIOUS)
+    try:
+        found = disk.read(at.public, layout.TASKS_PREVIOUS)
+    except InvalidData:  # not a file: the name is ours, so it goes
+        disk.remove_whatever(at.public, layout.TASKS_PREVIOUS)
+        return None
     if found is None or not before or list(found[1]) == before:
         return None
     raw = found[0]
     if not raw or is_ours(at, raw):
         return None
     if at.raw is None or not at.is_current(at.raw):  # healing tasks.json will replace the predecessor
-        at.quarantine(raw, layout.TASKS)
+        at.quarantine(raw)
     return raw
 
 
@@ -177,7 +199,7 @@ def _adopt_raced(at: Session, raw: bytes) -> None:
     try:
         adopt(at, journal.replay(at.journal), raw)
     except InvalidData as error:
-        kept = at.quarantine(raw, layout.TASKS)
+        kept = at.quarantine(raw)
         at.notice(f"an edit of tasks.json raced with another command and cannot be used ({error.message}); it is in {kept}")
     disk.remove(at.public, layout.TASKS_PREVIOUS)
 
@@ -190,7 +212,9 @@ def _rewrite_messages(at: Session) -> None:
     found = disk.read(at.private, layout.MESSAGES, 1 << 40)
     data = found[0] if found else b""
     if len(data) > end:
-        at.quarantine(data, layout.MESSAGES)
+        at.notice(
+            f"{len(data) - end} bytes that are no messages were cut off {layout.MESSAGES}: {at.quarantine(data[end:])}"
+        )
     for segment in journal.history(at.private):
         for line in segment:
             start, stop = line["messages"]
@@ -209,7 +233,7 @@ def without_journal(at: Session) -> None:
         raise TeamNotFound(f"no team {at.team!r}", team=at.team)
     _let_a_save_finish(at)
     now = iso(time.time())
-    edit, _base = edits.read(_path(at), at.team, at.raw, None, at.private, now)
+    edit, _base = edits.read(at, at.raw, None, now)
     state = journal.State()
     state.ledger = edit.ledger or os.urandom(16).hex()
     changes, _conflicts = edits.as_changes(edit, state, state, now)
@@ -219,11 +243,7 @@ def without_journal(at: Session) -> None:
     state.counters = edits.counters_above(_counters(edit.content.get("counters")), changes)
     state.revision = state.tasks_revision = (edit.revision or 0) + 1
     begin(at, state, [{"event": "adopted"}], by="human", now=now)
-    at.notice(f"{_path(at)} was adopted: its history begins with revision {state.revision}")
-
-
-def _path(at: Session) -> str:
-    return os.path.join(layout.public(at.home, at.team), layout.TASKS)
+    at.notice(f"{edits.path(at)} was adopted: its history begins with revision {state.revision}")
 
 
 def _counters(found: object) -> dict[str, int]:
@@ -254,21 +274,10 @@ def remove(at: Session) -> None:
     for name in os.listdir(at.public):
         if name in (layout.TASKS, layout.TASKS_NEW, layout.TASKS_PREVIOUS) or layout.is_agent_file(name):
             disk.remove(at.public, name)
-    _remove_directory(os.path.join(layout.private(at.home, at.team), layout.QUARANTINE))
     for name in sorted(os.listdir(at.private), key=lambda n: (n == layout.LOCK, n == layout.JOURNAL)):
-        disk.remove(at.private, name)
+        disk.remove_whatever(at.private, name)
     for path in (layout.private(at.home, at.team), layout.public(at.home, at.team)):
         try:
             os.rmdir(path)
         except OSError:  # Claude Code's own list lives in the same directory: it stays
             pass
-
-
-def _remove_directory(path: str) -> None:
-    try:
-        names = os.listdir(path)
-    except FileNotFoundError:
-        return
-    for name in names:
-        os.unlink(os.path.join(path, name))
-    os.rmdir(path)

@@ -111,23 +111,32 @@ def open_journal(private: int, flags: int = os.O_RDWR | os.O_APPEND) -> int | No
     return disk.open_regular(private, layout.JOURNAL, flags)
 
 
-def last_line(fd: int) -> tuple[Line | None, int, int]:
-    """The last whole line, where it ends, and how long the file is. More bytes than that end are a torn tail.
+class Tail:
+    """The end of a journal: its last whole line and where that ends; and, if there is more, whether that looks complete."""
 
-    Each commit is synced before the next begins, so at most one line can be torn. If the one before it is not whole
-    either, the journal is damaged.
+    __slots__ = ("complete", "end", "line", "size")
+
+    def __init__(self, line: Line | None, end: int, size: int, *, complete: bool = False) -> None:
+        self.line, self.end, self.size, self.complete = line, end, size, complete
+
+
+def tail(fd: int) -> Tail:
+    """Raises ``Damaged`` if more than the last line is not whole.
+
+    Each commit is synced before the next begins, and a journal's first line before it gets its name, so only the last line
+    can be torn, and never the only one.
     """
     size = os.fstat(fd).st_size
     start, text = _line_before(fd, size)
     line = decode(text[:-1]) if text.endswith(b"\n") else None
     if line is not None or size == 0:
-        return line, size, size
-    end = start
+        return Tail(line, size, size)
+    end, complete = start, text.endswith(b"\n")
     start, text = _line_before(fd, end)
     line = decode(text[:-1])
-    if line is None and end > 0:
+    if line is None:
         raise Damaged(start)
-    return line, end, size
+    return Tail(line, end, size, complete=complete)
 
 
 def _line_before(fd: int, end: int) -> tuple[int, bytes]:
@@ -172,8 +181,7 @@ def _take_back(fd: int, size: int, cause: OSError) -> None:
 
 def lines(fd: int) -> Iterator[tuple[int, Line]]:
     """Every whole line with its offset. Raises ``Damaged`` at one that is not whole and not the last."""
-    os.lseek(fd, 0, os.SEEK_SET)
-    data = disk.read_from(fd, os.fstat(fd).st_size)
+    data = _content(fd)
     offset = 0
     while offset < len(data):
         end = data.find(b"\n", offset)
@@ -184,6 +192,22 @@ def lines(fd: int) -> Iterator[tuple[int, Line]]:
             return
         yield offset, line
         offset = end + 1
+
+
+def salvage(fd: int) -> tuple[State, Line | None]:
+    """The ledger from every line that is whole, whatever lies between them, and the last of them."""
+    state, last = State(), None
+    for text in _content(fd).split(b"\n"):
+        line = decode(text)
+        if line is not None:
+            state.apply(line)
+            last = line
+    return state, last
+
+
+def _content(fd: int) -> bytes:
+    os.lseek(fd, 0, os.SEEK_SET)
+    return disk.read_from(fd, os.fstat(fd).st_size)
 
 
 def replay(fd: int, upto: int | None = None) -> State:
@@ -202,15 +226,35 @@ def segments(private: int) -> list[str]:
 
 
 def history(private: int) -> Iterator[list[Line]]:
-    """The lines of every segment, newest segment first, oldest line first."""
+    """The lines of every segment, newest segment first, oldest line first. What comes after damage is not on record."""
     for name in (layout.JOURNAL, *segments(private)):
         fd = disk.open_regular(private, name, os.O_RDONLY)
         if fd is None:
             continue
+        intact = []
         try:
-            yield [line for _offset, line in lines(fd)]
+            for _offset, line in lines(fd):
+                intact.append(line)
+        except Damaged:
+            pass
         finally:
             os.close(fd)
+        yield intact
+
+
+def damage(private: int, name: str) -> int | None:
+    """Where a segment is not whole; None if it is."""
+    fd = disk.open_regular(private, name, os.O_RDONLY)
+    if fd is None:
+        return None
+    try:
+        for _line in lines(fd):
+            pass
+    except Damaged as damaged:
+        return damaged.offset
+    finally:
+        os.close(fd)
+    return None
 
 
 def segment_with(private: int, revision: int) -> list[Line]:

@@ -26,9 +26,18 @@ SAY_AFTER = 1.0
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def acquire(private: int, timeout: float, waiting: Callable[[str], None]) -> int:
-    """A descriptor of the locked lock file. ``waiting`` is told who holds it when that takes longer than a second."""
-    deadline = monotonic() + timeout
+class Patience:
+    """How long to wait for others, from now on, and whom to tell about it after a second."""
+
+    __slots__ = ("deadline", "timeout", "waiting")
+
+    def __init__(self, timeout: float, waiting: Callable[[str], None]) -> None:
+        self.timeout, self.waiting = timeout, waiting
+        self.deadline = monotonic() + timeout
+
+
+def acquire(private: int, patience: Patience) -> int:
+    """A descriptor of the locked lock file."""
     while True:
         try:
             fd = os.open(layout.LOCK, _OPEN, disk.FILE_MODE, dir_fd=private)
@@ -38,7 +47,7 @@ def acquire(private: int, timeout: float, waiting: Callable[[str], None]) -> int
                 raise InvalidData(f"{path} is a symlink", hint="remove it", path=path) from error
             raise
         try:
-            _lock(fd, deadline - monotonic(), timeout, waiting)
+            take(fd, patience)
             # Deleted or replaced while we waited: whoever comes now would lock another file beside us.
             if disk.names_same(fd, layout.LOCK, private):
                 return fd
@@ -60,15 +69,16 @@ def clear(fd: int) -> None:
     os.ftruncate(fd, 0)
 
 
-def _lock(fd: int, left: float, timeout: float, waiting: Callable[[str], None]) -> None:
+def take(fd: int, patience: Patience) -> None:
+    """Locks an open file, waiting as long as there is patience left."""
     try:
         return flock(fd, LOCK_EX | LOCK_NB)
     except BlockingIOError:
         pass
     if _in_main_thread():
-        _sleep_until_locked(fd, left, timeout, waiting)
+        _sleep_until_locked(fd, patience)
     else:
-        _ask_until_locked(fd, left, timeout, waiting)
+        _ask_until_locked(fd, patience)
     return None
 
 
@@ -81,10 +91,10 @@ class _Alarm(BaseException):
     pass
 
 
-def _sleep_until_locked(fd: int, left: float, timeout: float, waiting: Callable[[str], None]) -> None:
+def _sleep_until_locked(fd: int, patience: Patience) -> None:
     import signal
 
-    armed, said, end = True, False, monotonic() + left
+    armed, said = True, False
 
     def ring(_signum: int, _frame: object) -> None:
         if armed:
@@ -93,7 +103,7 @@ def _sleep_until_locked(fd: int, left: float, timeout: float, waiting: Callable[
     before = signal.signal(signal.SIGALRM, ring)
     timer = signal.getitimer(signal.ITIMER_REAL)
     try:
-        while (remaining := end - monotonic()) > 0:
+        while (remaining := patience.deadline - monotonic()) > 0:
             try:
                 signal.setitimer(signal.ITIMER_REAL, remaining if said else min(remaining, SAY_AFTER))
                 flock(fd, LOCK_EX)
@@ -101,38 +111,38 @@ def _sleep_until_locked(fd: int, left: float, timeout: float, waiting: Callable[
                 return
             except _Alarm:
                 # It may ring just after the lock was got, which is harmless: locking it again succeeds at once.
-                if not said and monotonic() < end:
-                    waiting(_who(fd))
+                if not said and monotonic() < patience.deadline:
+                    patience.waiting(_who(fd))
                 said = True
-        raise _timed_out(fd, timeout)
+        raise _timed_out(fd, patience)
     finally:
         armed = False
         signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.signal(signal.SIGALRM, before)
 
 
-def _ask_until_locked(fd: int, left: float, timeout: float, waiting: Callable[[str], None]) -> None:
+def _ask_until_locked(fd: int, patience: Patience) -> None:
     from filelock import lock_descriptor
 
-    began, said = monotonic(), False
+    say_at, said = monotonic() + SAY_AFTER, False
     while not lock_descriptor(fd, blocking=False):
-        waited = monotonic() - began
-        if waited >= left:
-            raise _timed_out(fd, timeout)
-        if waited >= SAY_AFTER and not said:
-            waiting(_who(fd))
+        if monotonic() >= patience.deadline:
+            raise _timed_out(fd, patience)
+        if monotonic() >= say_at and not said:
+            patience.waiting(_who(fd))
             said = True
         sleep(0.002)
 
 
 def _who(fd: int) -> str:
-    return holder(fd) or "a process that left no name"
+    text = holder(fd)
+    return text if text.startswith("pid ") else "a process that left no name"
 
 
-def _timed_out(fd: int, timeout: float) -> LockTimeout:
+def _timed_out(fd: int, patience: Patience) -> LockTimeout:
     return LockTimeout(
-        f"another process holds the ledger, waited {timeout:g} s: {_who(fd)}",
+        f"another process holds the ledger, waited {patience.timeout:g} s: {_who(fd)}",
         hint="look at that process; raise the limit with TEAMTASKS_LOCK_TIMEOUT=60",
         holder=_who(fd),
-        waited=timeout,
+        waited=patience.timeout,
     )

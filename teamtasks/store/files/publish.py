@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from teamtasks.store.files.session import Session
 
-_MESSAGES = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-
 
 def write_beside(at: Session, data: bytes) -> None:
     """The next tasks.json, synced, under another name: a full disk fails here, before anything has happened."""
@@ -54,7 +52,7 @@ def show(at: Session, data: bytes) -> None:
 
 def put_messages(private: int, messages: bytes, start: int) -> None:
     """At the place that the journal gives, never "append again": so doing it twice is the same as doing it once."""
-    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
+    fd = _messages(private)
     try:
         os.lseek(fd, start, os.SEEK_SET)
         disk.write_all(fd, messages)
@@ -64,9 +62,15 @@ def put_messages(private: int, messages: bytes, start: int) -> None:
 
 def cut_messages(private: int, end: int) -> None:
     """Exactly this long, and durable."""
-    fd = os.open(layout.MESSAGES, _MESSAGES, disk.FILE_MODE, dir_fd=private)
+    fd = _messages(private)
     try:
         os.ftruncate(fd, end)
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _messages(private: int) -> int:
+    fd = disk.open_regular(private, layout.MESSAGES, os.O_WRONLY | os.O_CREAT)
+    assert fd is not None  # it is made if it is not there
+    return fd

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-from fcntl import LOCK_EX, flock
 from time import time
 
 from teamtasks.domain.errors import InvalidData, OutcomeUnknown, StoreUnavailable, TeamNotFound
@@ -48,6 +47,8 @@ class Session:
         self.journal_size = 0
         self.dirty = False  # somebody, perhaps we, left work half done: the signature stays in the lock
         self.unshown = False  # committed, but tasks.json could not be written
+        self.damage: int | None = None  # where the journal is not whole
+        self.reported = disk.Reported(layout.private(home, team))
         self.thorough = False  # look everything over, whatever it looks like
         self.line: Line = {}
         self.file = TasksFile(b"")
@@ -55,16 +56,12 @@ class Session:
         self.raw: bytes | None = None
 
     def __enter__(self) -> Session:
-        try:
+        with self.reported:
             self.enter()
-        except OSError as error:
-            raise disk.unavailable(error, layout.private(self.home, self.team)) from error
         return self
 
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.leave()
-        if isinstance(error, OSError):
-            raise disk.unavailable(error, layout.private(self.home, self.team)) from error
 
     def enter(self) -> None:
         while True:
@@ -84,11 +81,12 @@ class Session:
     def _open(self) -> None:
         self.public = self._directory(layout.public(self.home, self.team))
         self.private = self._directory(layout.private(self.home, self.team))
-        self.lock = lock.acquire(self.private, self.timeout, self._waiting)
+        patience = lock.Patience(self.timeout, self._waiting)
+        self.lock = lock.acquire(self.private, patience)
         self.journal = journal.open_journal(self.private)
         if self.journal is not None:
             # A second lock on what matters most: it holds even if somebody deletes the lock file under us.
-            flock(self.journal, LOCK_EX)
+            lock.take(self.journal, patience)
 
     def _directory(self, path: str) -> int:
         """Opened, and made again if only one of the two was deleted (Claude Code tidies up the public one)."""
@@ -109,30 +107,35 @@ class Session:
 
     def settle(self) -> None:
         """Brings ``line``, ``file`` and ``stamp`` to what the journal says, healing whatever is not so."""
-        if self.read_journal() and not self.line.get("deleted"):
-            self.read_tasks()
-            if not self.dirty and not self.thorough and self.as_published():
-                return
-        from teamtasks.store.files import heal
+        with self.reported:
+            if self.read_journal() and not self.line.get("deleted"):
+                self.read_tasks()
+                if not self.dirty and not self.thorough and self.damage is None and self.as_published():
+                    return
+            from teamtasks.store.files import heal
 
-        heal.heal(self)
-        self.dirty = self.unshown
+            heal.heal(self)
+            self.dirty = self.unshown
 
     def read_journal(self) -> bool:
         """The last line; False if there is none. A torn tail is cut off: nobody was told of it."""
+        self.damage = None
         if self.journal is None:
             return False
         try:
-            line, end, size = journal.last_line(self.journal)
+            tail = journal.tail(self.journal)
         except journal.Damaged as damaged:
-            raise self.damaged(damaged.offset) from None
-        if size > end:
-            self.dirty = True
-            os.ftruncate(self.journal, end)
-            os.fsync(self.journal)
-        self.journal_size = end
-        self.line = line or {}
-        return line is not None
+            self.damage, self.line = damaged.offset, {}
+            return True
+        self.line, self.journal_size = tail.line or {}, tail.end
+        if tail.size > tail.end:
+            if tail.complete and not self.dirty and self.line["boot"] == disk.boot_id():
+                self.damage = tail.end  # nobody died, so it was whole and acknowledged once: not a tear
+            else:
+                self.dirty = True
+                os.ftruncate(self.journal, tail.end)
+                os.fsync(self.journal)
+        return tail.line is not None
 
     def read_tasks(self) -> None:
         found = disk.read(self.public, layout.TASKS)
@@ -158,6 +161,10 @@ class Session:
 
     def commit(self, changes: Changes, counters: dict[str, int], *, now: str, by: str, **marks: Any) -> int:
         """Makes the changes durable, then visible. Returns the new revision."""
+        with self.reported:
+            return self._commit(changes, counters, now=now, by=by, **marks)
+
+    def _commit(self, changes: Changes, counters: dict[str, int], *, now: str, by: str, **marks: Any) -> int:
         header = self.file.header()
         if header["format"] > layout.FORMAT:
             raise journal.newer_format(layout.TASKS, header["format"])
@@ -180,8 +187,8 @@ class Session:
         self._append(line, data is not None)
         try:
             publish.publish(self, data, messages)
-        except OSError as error:  # the commit stands: the next writer finds our signature and publishes it
-            self.notice(f"committed as revision {revision}, but {layout.TASKS} could not be written: {error.strerror}")
+        except (OSError, InvalidData) as error:  # the commit stands: the next writer finds our signature and publishes it
+            self.notice(f"committed as revision {revision}, but not everything could be published: {error}")
             self.unshown = True
             if data is not None:
                 self.file = TasksFile(data)
@@ -221,10 +228,11 @@ class Session:
         """The next segment begins with the whole ledger; the commit that follows is its second line."""
         assert self.journal is not None
         try:
-            state = journal.replay(self.journal)
+            self.start_segment(journal.replay(self.journal), self.line)
         except journal.Damaged as damaged:
-            raise self.damaged(damaged.offset) from None
-        self.start_segment(state, self.line)
+            from teamtasks.store.files import heal
+
+            heal.restart_journal(self, self.file, damaged.offset)
 
     def start_segment(self, state: journal.State, last: Line, events: Sequence[Line] = ()) -> None:
         """A journal whose first line is the whole ledger as of ``last``; messages before it are durable from here on."""
@@ -240,21 +248,32 @@ class Session:
             os.close(self.journal)
         self.journal = journal.open_journal(self.private)
         assert self.journal is not None
-        flock(self.journal, LOCK_EX)
+        lock.take(self.journal, lock.Patience(self.timeout, self._waiting))
         self.journal_size = os.fstat(self.journal).st_size
         self.line = snapshot
 
-    def quarantine(self, data: bytes, what: str) -> str:
-        """A copy of something that we are about to replace, for a person to look at. Returns its path."""
-        path = os.path.join(layout.private(self.home, self.team), layout.QUARANTINE)
-        directory = disk.open_directory(path, create=True)
+    def quarantine(self, data: bytes) -> str:
+        """A copy of a tasks.json that we are about to replace, for a person to look at. Returns its path."""
+        directory, name = self._quarantine()
         try:
-            stamp = iso(time()).replace(":", "").replace("-", "")
-            name = f"{stamp}-{os.urandom(2).hex()}-{what}"
             disk.write_new(directory, name, data, sync=True)
+            return disk.path_of(directory, name)
         finally:
             os.close(directory)
-        return os.path.join(path, name)
+
+    def set_aside(self, name: str) -> str:
+        """Moves whatever is in the public directory under this name into quarantine, without looking into it."""
+        directory, kept = self._quarantine()
+        try:
+            os.rename(name, kept, src_dir_fd=self.public, dst_dir_fd=directory)
+            return disk.path_of(directory, kept)
+        finally:
+            os.close(directory)
+
+    def _quarantine(self) -> tuple[int, str]:
+        path = os.path.join(layout.private(self.home, self.team), layout.QUARANTINE)
+        when = iso(time()).replace(":", "").replace("-", "")
+        return disk.open_directory(path, create=True), f"{when}-{os.urandom(2).hex()}-{layout.TASKS}"
 
     def damaged(self, offset: int) -> InvalidData:
         path = os.path.join(layout.private(self.home, self.team), layout.JOURNAL)

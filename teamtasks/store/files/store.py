@@ -7,14 +7,14 @@ import time
 from zlib import crc32
 
 from teamtasks import jsontext
-from teamtasks.domain.errors import InvalidData, LockTimeout, StoreUnavailable, TeamExists, TeamtasksError
+from teamtasks.domain.errors import InvalidData, LockTimeout, StoreUnavailable, TeamExists, TeamNotFound, TeamtasksError
 from teamtasks.domain.times import iso
 from teamtasks.store.base import Changes
 from teamtasks.store.files import disk, journal, layout
 from teamtasks.store.files.session import EditedMeanwhile, Session
 from teamtasks.store.files.tasksfile import TasksFile
 from teamtasks.store.files.view import FileTx, FileView
-from teamtasks.store.validate import check_document
+from teamtasks.store.validate import check_document, check_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class FileStore:
         """A new ledger: its first line is its first snapshot."""
         from teamtasks.store.files import heal
 
-        with self._turn(create=True) as at:
+        with self._turn(create=True) as at, at.reported:
             if at.read_journal() or disk.stamp(at.public, layout.TASKS) is not None:
                 raise TeamExists(
                     f"there is a team {self.team!r} already", hint=f"teamtasks -t {self.team} list", team=self.team
@@ -89,6 +89,8 @@ class FileStore:
         for (kind, id), document in tx.changes.puts.items():
             if document is not None:
                 check_document(kind, id, document)
+        for log, document in tx.changes.appended:
+            check_json(log, document)
         if rehearse:
             return value, tx.revision
         self.committed = at.commit(tx.changes, tx.counters, now=tx.now, by=by)
@@ -97,10 +99,8 @@ class FileStore:
     def read(self) -> View:
         """Without a lock where the files agree, which is nearly always; else through the lock; else from the journal."""
         for _look in range(LOOKS):
-            try:
+            with disk.Reported(self.place):
                 line, raw = self._peek()
-            except OSError as error:
-                raise disk.unavailable(error, self.place) from error
             if line is None or line.get("deleted"):
                 break
             if raw is not None and len(raw) == line["tasks"]["size"] and f"{crc32(raw):08x}" == line["tasks"]["crc"]:
@@ -131,7 +131,7 @@ class FileStore:
         try:
             private = disk.open_directory(layout.private(self.home, self.team))
             fd = journal.open_journal(private, os.O_RDONLY)
-            return None if fd is None else journal.last_line(fd)[0]
+            return None if fd is None else journal.tail(fd).line
         except (FileNotFoundError, journal.Damaged):
             return None
         finally:
@@ -171,14 +171,17 @@ class FileStore:
     def beat(self, agent: str, incarnation: int, fresh: Document, *, acted: bool) -> None:
         from teamtasks.store.files import pulse
 
-        try:
-            public = disk.open_directory(self.place)
+        with disk.Reported(self.place):
+            try:
+                public = disk.open_directory(self.place)
+            except FileNotFoundError:
+                if self.team in layout.teams(self.home):
+                    raise
+                raise TeamNotFound(f"no team {self.team!r}", team=self.team) from None
             try:
                 pulse.write(public, agent, incarnation, fresh, acted=acted)
             finally:
                 os.close(public)
-        except OSError as error:
-            raise disk.unavailable(error, self.place) from error
 
     def life(self, agent: str) -> int | None:
         """The newest incarnation that has a file of its own."""
@@ -241,7 +244,7 @@ class FileStore:
         """The last commit says so; then everything of ours goes. Claude Code's own files in the directory stay."""
         from teamtasks.store.files import heal
 
-        with self._turn() as at:
+        with self._turn() as at, at.reported:
             at.settle()
             changes = Changes()
             changes.record("team_deleted", {})
