@@ -46,14 +46,16 @@ def join(
         current: Agent | None = tx.get("agent", name)
         agent = agents.join(current, now=tx.now, role=role, capabilities=capabilities, model=model)
         team = tx.get("team", store.team)
-        if agent["role"] == "lead" and team["lead"] != name:
-            if team["lead"] is not None and role == "lead":
-                raise InvalidInput(
-                    f"{team['lead']} leads this team",
-                    hint=f"teamtasks settings lead={name} makes {name} the lead",
-                    lead=team["lead"],
-                )
-            tx.put("team", store.team, {**team, "lead": name})
+        if agent["role"] == "lead" and team["lead"] not in (None, name):
+            raise InvalidInput(
+                f"{team['lead']} leads this team",
+                hint=f"teamtasks join {name}, then: teamtasks settings lead={name}",
+                lead=team["lead"],
+            )
+        lead = name if agent["role"] == "lead" else None if team["lead"] == name else team["lead"]
+        if lead is None and team["topology"] == "hub":
+            raise InvalidInput("a hub needs a lead", hint="teamtasks settings lead=NAME, or topology=mesh")
+        tx.put("team", store.team, {**team, "lead": lead})
         tx.put("agent", name, agent)
         tx.record("agent_joined", agent=name, incarnation=agent["incarnation"])
         return agent

@@ -6,7 +6,7 @@ from teamtasks.app.lookup import find, free
 from teamtasks.app.members import acting, seen
 from teamtasks.domain import agents, graph, tasks
 from teamtasks.domain.brief import brief as brief_text
-from teamtasks.domain.errors import InvalidInput, NothingReady, PlanFinished, TaskAlreadyCompleted, TooLate
+from teamtasks.domain.errors import InvalidInput, NothingReady, NotTheHolder, PlanFinished, TaskAlreadyCompleted, TooLate
 from teamtasks.domain.names import task_id
 
 TYPE_CHECKING = False
@@ -105,8 +105,8 @@ def complete(
 ) -> Answer:
     """Done. Said twice with the same attempt it counts once; said too late it is kept, and refused."""
 
-    def late(attempt: int, now: str) -> LateResult:
-        return tasks.late_completion(who, attempt, result, list(evidence), now)
+    def late(task: Task, attempt: int, now: str) -> LateResult:
+        return tasks.late_completion(task, who, attempt, result, list(evidence), now)
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
@@ -141,7 +141,7 @@ def fail(
 ) -> Answer:
     """Back to pending with everything that was learned: the next brief tells it."""
 
-    def late(attempt: int, now: str) -> LateResult:
+    def late(_task: Task, attempt: int, now: str) -> LateResult:
         return tasks.late_failure(who, attempt, reason, tried, output, now)
 
     def body(tx: Tx) -> _Outcome:
@@ -169,7 +169,7 @@ def release(store: Store, who: Actor, id: str, *, reason: str, attempt: int | No
         if tasks.already_ended(task, who, attempt, "released"):
             return _Outcome(task, agent, repeated=True)
         if not _by_force(who, agent, task, force):
-            tasks.check_hold(task, who, attempt)
+            _check_hold(who, agent, task, attempt)
         holder = _must_be_held(task)
         back = tasks.release(task, reason, tx.now)
         tx.put("task", task["id"], back)
@@ -216,20 +216,29 @@ def _not_the_holder(
     task: Task,
     attempt: int | None,
     force: bool,
-    late: Callable[[int, str], LateResult],
+    late: Callable[[Task, int, str], LateResult],
 ) -> _Outcome | None:
     """None for the holder and for those who may override; what a late agent brought is kept before it is refused."""
     if _by_force(who, agent, task, force):
         return None
     try:
-        tasks.check_hold(task, who, attempt)
+        _check_hold(who, agent, task, attempt)
     except TooLate as refusal:
-        kept = tasks.with_late_result(task, late(int(str(refusal.facts["attempt"])), tx.now))
+        kept = tasks.with_late_result(task, late(task, int(str(refusal.facts["attempt"])), tx.now))
         tx.put("task", task["id"], kept)
         tx.record("late_result_kept", task=task["id"], agent=who.name, attempt=refusal.facts["attempt"])
         refusal.message += "; what you brought is kept on the task"
         return _Outcome(kept, agent, refused=refusal)
     return None
+
+
+def _check_hold(who: Actor, agent: Agent | None, task: Task, attempt: int | None) -> None:
+    try:
+        tasks.check_hold(task, who, attempt)
+    except NotTheHolder as refusal:
+        if agents.may_override(who, agent) and task["status"] == "in_progress":
+            refusal.hint = "add --force to act in the place of its holder"
+        raise
 
 
 def _by_force(who: Actor, agent: Agent | None, task: Task, force: bool) -> bool:
@@ -333,7 +342,11 @@ def _dependencies(reader: Reader, task: Task) -> list[Task]:
 
 
 def _unblocked(tx: Tx, done: Task) -> list[str]:
-    """The tasks that can begin now because this one is completed."""
-    heads = graph.unfinished(tx.scan("task", unfinished=True))
-    heads.pop(done["id"], None)
-    return [h["id"] for h in heads.values() if done["id"] in h["dependencies"] and graph.is_ready(h, heads)]
+    """The tasks that can begin now because this one is completed. Found by a scan, then read: a scan may be old."""
+    found = []
+    for head in tx.scan("task", unfinished=True):
+        if done["id"] in head["dependencies"]:
+            task: Task | None = tx.get("task", head["id"])
+            if task and task["status"] == "pending" and done["id"] in task["dependencies"] and not _blockers(tx, task):
+                found.append(task["id"])
+    return found

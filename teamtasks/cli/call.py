@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from teamtasks.cli.table import Command
     from teamtasks.store.base import Store
 
+TEAMLESS = ("init", "delete", "teams", "schema", "demo", "--help")
 STDIN_MOST = 16 * 1024 * 1024
 
 
@@ -61,6 +62,13 @@ class Call:
             self._store = bootstrap.store(self.config, self.values.get("team"), notice, rehearse=self.dry_run)
         return self._store
 
+    def store_of(self, team: str) -> Store:
+        """For commands that name the team themselves."""
+        from teamtasks import bootstrap
+
+        self._store = bootstrap.store(self.config, team, notice, rehearse=self.dry_run)
+        return self._store
+
     @property
     def prefix(self) -> str:
         """How to call teamtasks in the same way again, for the commands that a brief prints."""
@@ -74,9 +82,15 @@ class Call:
         return f"teamtasks -t {team}" if team else "teamtasks"
 
     def dressed(self, hint: str) -> str:
-        """A hint whose commands can be run as they stand: for the same team, by the same agent."""
-        prefix = self.team_prefix if " --as " in hint or " join " in hint else self.prefix
-        return hint if " -t " in hint else hint.replace("teamtasks ", prefix + " ")
+        """A hint whose commands can be run as they stand: for the same team, by the same agent where one is needed."""
+        parts = hint.split("teamtasks ")
+        return parts[0] + "".join([f"{self._prefix_for(part)} {part}" for part in parts[1:]])
+
+    def _prefix_for(self, words: str) -> str:
+        first = words.split(" ", 1)[0].rstrip(",.")
+        if first in TEAMLESS or first.startswith("-t"):
+            return "teamtasks"
+        return self.team_prefix if first in ("--as", "join") else self.prefix
 
     def use(self, store: Store) -> None:
         """The store that a command has just made."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from teamtasks import jsontext
 from teamtasks.cli import output
 from teamtasks.domain.untrusted import one_line
 
@@ -19,10 +18,10 @@ EXIT_BUG = 70
 
 def refused(error: TeamtasksError, call: Call) -> int:
     """``error[claimed]: task-2 is held by backend (attempt 2, 4m). Try: teamtasks ready``"""
-    hint = call.dressed(error.hint) if error.hint else None
+    hint = call.dressed(error.hint) if error.hint else f"teamtasks {call.command.name} --help"
     if call.json:
         told = {"code": error.code, "message": error.message, "facts": error.facts, "hint": hint}
-        _write(1, jsontext.dumps({"error": told}))
+        _write(1, output.json_text({"error": told}))
     else:
         _write(2, sentence(error.code, error.message, hint))
     return error.exit_code
@@ -40,7 +39,7 @@ def sentence(code: str, message: str, hint: str | None) -> str:
 
 def usage(message: str, hint: str | None, *, json: bool) -> int:
     if json:
-        _write(1, jsontext.dumps({"error": {"code": "usage", "message": message, "facts": {}, "hint": hint}}))
+        _write(1, output.json_text({"error": {"code": "usage", "message": message, "facts": {}, "hint": hint}}))
     else:
         _write(2, sentence("usage", message, hint))
     return EXIT_USAGE

@@ -41,6 +41,8 @@ def run(command: Command, values: dict[str, Any]) -> int:
         from teamtasks.cli import failures
 
         return failures.refused(error, call)
+    if call.dry_run:
+        answer["dry_run"] = True
     return output.say(call, answer)
 
 

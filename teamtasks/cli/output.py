@@ -18,7 +18,7 @@ EXIT_BROKEN_PIPE = 141
 def say(call: Call, answer: dict[str, Any]) -> int:
     """Prints the answer and gives the exit code. What was committed stays committed even if nobody can hear of it."""
     if call.json:
-        text = jsontext.dumps(answer)
+        text = json_text(answer)
     elif call.quiet and call.command.quiet:
         text = "\n".join(ids(answer, call.command.quiet))
     else:
@@ -28,6 +28,17 @@ def say(call: Call, answer: dict[str, Any]) -> int:
     except OSError as error:
         return _unheard(call, error)
     return 1 if answer.get("problems") else 0
+
+
+def json_text(answer: dict[str, Any]) -> str:
+    """One line, in which whatever is not printable is escaped: it may end up on a terminal all the same."""
+    text = jsontext.dumps(answer)
+    return text if text.isprintable() else "".join([c if c.isprintable() else _escaped(c) for c in text])
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join([f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)])
 
 
 def in_words(call: Call, answer: dict[str, Any]) -> str:

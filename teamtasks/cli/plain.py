@@ -237,7 +237,8 @@ def failed(answer: Answer) -> str:
 
 
 def released(answer: Answer) -> str:
-    return f"{answer['task']['id']} pending, attempt {answer['task']['attempts']} released"
+    again = " (already)" if answer["repeated"] else ""
+    return f"{answer['task']['id']} pending{again}, attempt {answer['task']['attempts']} released"
 
 
 def doctor(answer: Answer) -> str:

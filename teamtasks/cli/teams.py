@@ -40,8 +40,7 @@ def teams(call: Call) -> dict[str, Any]:
 
 def delete(call: Call) -> dict[str, Any]:
     name = call.values["name"]
-    call.values["team"] = name
-    store = call.store
+    store = call.store_of(name)
     if not call.get("yes") and not call.dry_run:
         _confirm(name)
     store.delete(by=str(call.who))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TITLE_MOST = 200
 CRITERIA_MOST = 50
 METADATA_MOST = 16_000
+METADATA_DEEPEST = 32
+ESTIMATE_MOST = 100_000
 PRIORITIES = (0, 1, 2, 3, 4)
 DEFAULT_PRIORITY = 2
 SIZES = ("small", "medium", "large")
@@ -65,8 +67,8 @@ class Wish:
         self.dependencies = list(dict.fromkeys(dependencies))
         self.priority = _one_of("priority", priority, PRIORITIES)
         self.size = None if size is None else _one_of("size", size, SIZES)
-        if estimate is not None and not 1 <= estimate <= 100_000:
-            raise InvalidInput("an estimate is at least one minute", value=estimate)
+        if estimate is not None and not 1 <= estimate <= ESTIMATE_MOST:
+            raise InvalidInput(f"an estimate is 1 to {ESTIMATE_MOST:,} minutes, not {estimate}", value=estimate)
         self.estimate = estimate
         self.group = None if group is None else check_label("group", group)
         self.needs = [check_label("capability", n) for n in dict.fromkeys(needs)]
@@ -103,12 +105,11 @@ class Wish:
 
     def digest(self) -> str:
         """The same request has the same digest; the key itself is not part of it."""
+        import json
         from hashlib import sha256
 
-        from teamtasks.jsontext import dumps
-
         content = [getattr(self, name) for name in self.__slots__ if name != "key"]
-        return sha256(dumps(content).encode()).hexdigest()[:32]
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def same_request(key: str, stored: Key, wish: Wish) -> str:
@@ -126,11 +127,20 @@ def same_request(key: str, stored: Key, wish: Wish) -> str:
 def _checked_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     from teamtasks.jsontext import dumps
 
+    if not metadata:
+        return {}
     try:
         checked_text("the metadata", dumps(dict(metadata)), METADATA_MOST)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"the metadata is not JSON: {error}") from None
+    if _depth(metadata) > METADATA_DEEPEST:
+        raise InvalidInput(f"the metadata is nested more than {METADATA_DEEPEST} deep")
     return dict(metadata)
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return 1 + max(map(_depth, inner), default=0) if isinstance(value, dict | list | tuple) else 0
 
 
 def _one_of(what: str, value: Value, allowed: Sequence[Value]) -> Value:

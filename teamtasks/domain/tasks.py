@@ -120,8 +120,6 @@ def check_hold(task: Task, who: Actor, attempt: int | None) -> None:
     if past is not None:
         raise _too_late(task, who, past["attempt"])
     if task["status"] == "completed":
-        if task["assignee"] == who.name and attempt in (None, task["attempts"]):  # completed in its hands
-            raise _too_late(task, who, task["attempts"])
         refuse_if_held(task, "")
     raise _not_the_holder(task, who.name)
 
@@ -170,7 +168,22 @@ def already_ended(task: Task, who: Actor, attempt: int | None, kind: str) -> boo
 
 
 def complete(task: Task, who: Actor, result: str, evidence: list[Evidence], now: str) -> Task:
+    """Done, by whoever says so. Completed over the head of its holder, the holder's attempt has ended without success."""
     checked_text("the result", result)
+    proofs = checked_evidence(task, evidence)
+    if task["status"] == "in_progress" and task["assignee"] != who.name:
+        task = ended(task, "reassigned", f"completed by {who}", now)
+    done: Task = {**_without_claim(task), "status": "completed", "completed_at": now, "completed_by": str(who)}
+    done["assignee"] = None if who.is_human else who.name
+    if result:
+        done["result"] = result
+    if proofs:
+        done["evidence"] = proofs
+    return done
+
+
+def checked_evidence(task: Task, evidence: list[Evidence]) -> list[Evidence]:
+    """In the order of the criteria that it is for, each of which must exist."""
     for item in evidence:
         required_text("the evidence", item["text"])
         if not 1 <= item["criterion"] <= len(task["acceptance_criteria"]):
@@ -179,14 +192,7 @@ def complete(task: Task, who: Actor, result: str, evidence: list[Evidence], now:
                 hint=f"teamtasks show {task['id']}",
                 task=task["id"],
             )
-    done: Task = {**_without_claim(task), "status": "completed", "completed_at": now, "completed_by": str(who)}
-    if task["assignee"] is None and not who.is_human:
-        done["assignee"] = who.name
-    if result:
-        done["result"] = result
-    if evidence:
-        done["evidence"] = sorted(evidence, key=lambda item: item["criterion"])
-    return done
+    return sorted(evidence, key=lambda item: item["criterion"])
 
 
 def fail(task: Task, reason: str, tried: Sequence[str], output: str, now: str) -> Task:
@@ -241,11 +247,11 @@ def note(task: Task, by: str, text: str, now: str) -> Task:
     return {**task, "notes": [*task.get("notes", ()), {"at": now, "by": by, "text": text}]}
 
 
-def late_completion(who: Actor, attempt: int, result: str, evidence: list[Evidence], now: str) -> LateResult:
-    late: LateResult = {"attempt": attempt, "agent": who.name, "at": now, "outcome": "completed", "text": result}
-    checked_text("the result", result)
+def late_completion(task: Task, who: Actor, attempt: int, result: str, evidence: list[Evidence], now: str) -> LateResult:
+    text = checked_text("the result", result)
+    late: LateResult = {"attempt": attempt, "agent": who.name, "at": now, "outcome": "completed", "text": text}
     if evidence:
-        late["evidence"] = [{**item, "text": required_text("the evidence", item["text"])} for item in evidence]
+        late["evidence"] = checked_evidence(task, evidence)
     return late
 
 

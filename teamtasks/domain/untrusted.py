@@ -6,20 +6,33 @@ hide text or run a command; in a prompt a closing tag can pretend that what foll
 
 from __future__ import annotations
 
+# Letters and marks to Unicode, nothing to the eye: fillers, joiners and the variation selectors that can carry hidden bytes.
+_INVISIBLE = frozenset(
+    map(
+        chr,
+        [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0, *range(0xE0100, 0xE01F0)],
+    )
+)
+
 
 def one_line(text: str, most: int = 0) -> str:
-    """For a place that has one line: nothing but printable characters, cut to ``most`` characters if given."""
-    if most and len(text) > most:
-        text = text[: most - 1].rstrip() + "…"
-    return text if text.isprintable() else "".join([c if c.isprintable() else _escaped(c) for c in text])
+    """For a place that has one line: nothing but visible characters, cut to ``most`` of them if given."""
+    shown = text[: most + 1] if most else text
+    if not _is_visible(shown):
+        shown = "".join([c if _is_visible(c) else _escaped(c) for c in shown])
+    return shown[: most - 1].rstrip() + "…" if most and len(shown) > most else shown
 
 
 def block(text: str) -> str:
     """For a place that has many lines: line ends and tabs stay, every other control character is shown, not obeyed."""
-    if text.isprintable():
+    if _is_visible(text):
         return text
     kept = text.replace("\r\n", "\n")
-    return "".join([c if c.isprintable() or c in "\n\t" else _escaped(c) for c in kept])
+    return "".join([c if c in "\n\t" or _is_visible(c) else _escaped(c) for c in kept])
+
+
+def _is_visible(text: str) -> bool:
+    return text.isprintable() and (text.isascii() or _INVISIBLE.isdisjoint(text))
 
 
 def fenced(tag: str, text: str, **attributes: str | int) -> str:
@@ -33,8 +46,12 @@ def fenced(tag: str, text: str, **attributes: str | int) -> str:
     while f"</{name}" in folded or f"<{name}" in folded:
         n += 1
         name = f"{tag}-{n}"
-    facts = "".join([f' {key}="{one_line(str(value)).replace(chr(34), chr(39))}"' for key, value in attributes.items()])
+    facts = "".join([f' {key}="{_attribute(str(value))}"' for key, value in attributes.items()])
     return f"<{name}{facts}>\n{body}\n</{name}>"
+
+
+def _attribute(text: str) -> str:
+    return one_line(text).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _escaped(char: str) -> str:

@@ -129,8 +129,9 @@ class MemoryStore:
         self.history.append({"rev": self._revision, "at": tx.now, "by": by, "events": changes.events})
 
     def read(self) -> View:
-        self._refuse_if_deleted()
-        return MemoryView(self._documents, self._revision, iso(self._clock()))
+        with self._lock:
+            self._refuse_if_deleted()
+            return MemoryView(self._documents, self._revision, iso(self._clock()))
 
     def beat(self, agent: str, incarnation: int, fresh: Document, *, acted: bool) -> None:
         self._refuse_if_deleted()
@@ -155,8 +156,9 @@ class MemoryStore:
         return {life: jsontext.loads(jsontext.dumps(pulse)) for life, pulse in self._pulses.items()}  # type: ignore[misc]
 
     def tail(self, log: str, after: int) -> tuple[list[Document], int]:
-        texts = self._logs[log][after:]
-        return [jsontext.loads(text) for text in texts], len(self._logs[log])  # type: ignore[misc]
+        with self._lock:
+            texts, end = self._logs[log][after:], len(self._logs[log])
+        return [jsontext.loads(text) for text in texts], end  # type: ignore[misc]
 
     def wait(self, revision: int, seconds: float) -> bool:
         deadline = time.monotonic() + seconds

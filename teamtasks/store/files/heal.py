@@ -212,9 +212,8 @@ def _rewrite_messages(at: Session) -> None:
     found = disk.read(at.private, layout.MESSAGES, 1 << 40)
     data = found[0] if found else b""
     if len(data) > end:
-        at.notice(
-            f"{len(data) - end} bytes that are no messages were cut off {layout.MESSAGES}: {at.quarantine(data[end:])}"
-        )
+        kept = at.quarantine(data[end:])
+        at.notice(f"{layout.MESSAGES} had {len(data) - end} bytes that are not ours: they are in {kept}")
     for segment in journal.history(at.private):
         for line in segment:
             start, stop = line["messages"]

@@ -164,7 +164,7 @@ class FileStore:
             at.close()
         if not state.revision:
             raise why
-        reason = why.message if isinstance(why, TeamtasksError) else why
+        reason = f"{why.message}. {why.hint or ''}" if isinstance(why, TeamtasksError) else str(why)
         self.notice(f"showing revision {state.revision}, the last good one: {reason}")
         return FileView(TasksFile(heal.rendered(at, state)), state.revision)
 
