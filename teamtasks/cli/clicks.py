@@ -27,7 +27,8 @@ def main(argv: list[str], run: Run) -> int:
         click.echo(error.ctx.get_help() if error.ctx else "", err=True)
         return failures.EXIT_USAGE
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "teamtasks"
+        named = next((word for word in argv if word in BY_NAME), "")
+        where = error.ctx.command_path if error.ctx else f"teamtasks {named}".rstrip()
         return failures.usage(error.format_message(), f"{where} --help", json="--json" in argv)
     except click.exceptions.Abort:
         return 130

@@ -118,22 +118,30 @@ def settled_task(wanted: Document, was: Document | None, incarnation: int, now: 
     return task
 
 
-def resettled_agents(agents: Mapping[str, Any], tasks: Mapping[str, Any], now: str) -> dict[str, Document]:
-    """The agents whose ``holds`` no longer say what the tasks say; whoever was given work by hand joins."""
+def resettled_agents(
+    agents: Mapping[str, Any], known: Mapping[str, Any], tasks: Mapping[str, Any], lead: str | None, now: str
+) -> dict[str, Document]:
+    """The agents that no longer say what the tasks and the team say: what they hold, and who leads.
+
+    Whoever has work or leads must be there: removed by hand, it comes back as it was ``known``; new, it joins.
+    """
     held: dict[str, list[str]] = {}
     for task in tasks.values():
         if task["assignee"] and task["status"] != "completed":
             mine = held.setdefault(task["assignee"], [])
             if task["status"] == "in_progress":
                 mine.append(task["id"])
+    needed = [name for name in (*held, lead) if name is not None and name not in agents]
     changed: dict[str, Document] = {}
-    for name in [*agents, *(n for n in held if n not in agents)]:
-        right: Any = agents.get(name) or whole_agent({}, None, now)
+    for name in [*agents, *dict.fromkeys(needed)]:
+        right: Any = agents.get(name) or known.get(name) or whole_agent({}, None, now)
         for id in right["holds"]:
             if id not in held.get(name, ()):
                 right = let_go(right, id)
         for id in held.get(name, ()):
             right = take(right, id)
+        role = "lead" if name == lead else "teammate"
+        right = right if right["role"] == role else {**right, "role": role}
         if right != agents.get(name):
             changed[name] = right
     return changed

@@ -6,7 +6,7 @@ import os
 import stat
 
 from teamtasks.domain import adoption
-from teamtasks.domain.errors import InvalidData
+from teamtasks.domain.errors import ForeignLedger, InvalidData, NewerFormat
 from teamtasks.domain.names import did_you_mean
 from teamtasks.store import validate
 from teamtasks.store.files import disk, heal, journal, layout, publish
@@ -38,6 +38,9 @@ def examine(store: FileStore, *, fix: bool) -> list[Finding]:
         except EditedMeanwhile:
             say("problem", "tasks.json is being edited right now", "teamtasks doctor")
             return findings
+        except (NewerFormat, ForeignLedger) as error:  # nothing here is broken: it is not for us to write
+            say("problem", error.message, error.hint)
+            return findings
         except InvalidData as error:
             if not fix:
                 say("problem", error.message, "teamtasks doctor --fix")
@@ -52,15 +55,15 @@ def examine(store: FileStore, *, fix: bool) -> list[Finding]:
 def _restored(at: Session, why: InvalidData) -> str:
     """The last good version takes the place of a broken file, which goes to quarantine."""
     assert at.journal is not None
-    kept = ""
-    if disk.stamp(at.public, layout.TASKS) is not None:
-        kept = f"; what was there is in {at.set_aside(layout.TASKS)}"
     state, last = journal.salvage(at.journal)
     if last is None:
         raise InvalidData("nothing in the journal is whole", hint="put a tasks.json back, or delete the team")
     at.line = last
     data = heal.rendered(at, state)
     publish.write_beside(at, data)
+    kept = ""
+    if disk.stamp(at.public, layout.TASKS) is not None:
+        kept = f"; what was there is in {at.set_aside(layout.TASKS)}"
     publish.show(at, data)
     if "offset" in why.facts or not at.is_current(data):
         tasks = {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from teamtasks.store.files.session import Session
 
     Document = dict[str, Any]
+    Puts = dict[tuple[str, str], Document | None]
 
 
 class Edit:
@@ -47,6 +48,9 @@ class Edit:
         known = base.documents if base else {kind: {} for kind in self.documents}
         team = {k: v for k, v in self.content.items() if k not in (*HEADER, *SECTIONS.values())}
         self.documents["team"] = {self.team: adoption.whole_team(team, known["team"].get(self.team), now)}
+        for kind, section in SECTIONS.items():
+            if section not in self.content:  # left out is not emptied
+                self.documents[kind] = dict(known[kind])
         for index, task in enumerate(self._section("tasks", list)):
             id = task.get("id") if isinstance(task, dict) else None
             if not isinstance(id, str):
@@ -58,7 +62,7 @@ class Edit:
             if not isinstance(agent, dict):
                 raise self._wrong(("agents", name), "must be an object")
             self.documents["agent"][name] = adoption.whole_agent(agent, known["agent"].get(name), now)
-        self.documents["key"] = dict(self._section("keys", dict))
+        self.documents["key"].update(self._section("keys", dict))
         self._check_schemas()
 
     def _section(self, name: str, form: type) -> Any:
@@ -137,25 +141,43 @@ def read(at: Session, data: bytes, state: journal.State | None, now: str) -> tup
 
 def as_changes(edit: Edit, base: journal.State, ours: journal.State, now: str) -> tuple[Changes, list[str]]:
     """The commit "edited outside", and the ids where the ledger's version stands against the file's."""
-    puts, conflicts = adoption.merge(base.documents, ours.documents, edit.documents)
-    agents = {**ours.documents["agent"], **{id: d for (kind, id), d in puts.items() if kind == "agent" and d}}
-    for (kind, id), wanted in puts.items():
-        if kind == "task" and wanted is not None:
-            holder = agents.get(wanted["assignee"] or "")
-            life = holder["incarnation"] if holder else 1
-            puts[kind, id] = adoption.settled_task(wanted, ours.documents["task"].get(id), life, now)
-    tasks = {**ours.documents["task"], **{id: d for (kind, id), d in puts.items() if kind == "task"}}
-    tasks = {id: task for id, task in tasks.items() if task is not None}
-    edited = [id for kind, id in puts if kind == "task"]
-    wrong = adoption.contradiction(tasks, edited)
+    wrong = adoption.contradiction(edit.documents["task"], _changed_tasks(edit, base))
     if wrong is not None:
         raise edit.wrong_task(*wrong)
-    for name, agent in adoption.resettled_agents(agents, tasks, now).items():
+    puts, conflicts = adoption.merge(base.documents, ours.documents, edit.documents)
+    _settle_tasks(puts, ours, now)
+    tasks = _after("task", puts, ours)
+    edited = [id for kind, id in puts if kind == "task"]
+    if adoption.contradiction(tasks, edited) is not None:  # right by itself, but not together with what came meanwhile
+        puts = {at: document for at, document in puts.items() if at[0] != "task"}
+        conflicts, edited, tasks = [*conflicts, *edited], [], dict(ours.documents["task"])
+    team = next(iter(_after("team", puts, ours).values()))
+    members = {**ours.documents["agent"], **_after("agent", puts, ours)}
+    for name, agent in adoption.resettled_agents(_after("agent", puts, ours), members, tasks, team["lead"], now).items():
         puts["agent", name] = agent
     changes = Changes()
     changes.puts.update({at: d for at, d in puts.items() if d != ours.documents[at[0]].get(at[1])})
     changes.record("edited_outside", {"tasks": edited, "conflicts": conflicts})
     return changes, conflicts
+
+
+def _changed_tasks(edit: Edit, base: journal.State) -> list[str]:
+    return [id for id, task in edit.documents["task"].items() if task != base.documents["task"].get(id)]
+
+
+def _settle_tasks(puts: Puts, ours: journal.State, now: str) -> None:
+    agents = _after("agent", puts, ours)
+    for (kind, id), wanted in list(puts.items()):
+        if kind == "task" and wanted is not None:
+            holder = agents.get(wanted["assignee"] or "")
+            life = holder["incarnation"] if holder else 1
+            puts[kind, id] = adoption.settled_task(wanted, ours.documents["task"].get(id), life, now)
+
+
+def _after(kind: str, puts: Puts, ours: journal.State) -> dict[str, Document]:
+    """The documents of a kind as they would be with these puts."""
+    after = {**ours.documents[kind], **{id: document for (of, id), document in puts.items() if of == kind}}
+    return {id: document for id, document in after.items() if document is not None}
 
 
 def counters_above(counters: dict[str, int], changes: Changes) -> dict[str, int]:

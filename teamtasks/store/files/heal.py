@@ -27,6 +27,9 @@ from teamtasks.store.files.tasksfile import SECTIONS, TasksFile, header_of, rend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from teamtasks.store.files.disk import Stamp
     from teamtasks.store.files.journal import State
     from teamtasks.store.files.session import Session
 
@@ -97,7 +100,8 @@ def after_damage(at: Session, offset: int) -> None:
 
 
 def _heal_tasks(at: Session, state: State, died: bool) -> None:
-    _let_a_save_finish(at)
+    if at.raw is None or not at.is_current(at.raw):
+        _read_patiently(at)
     raw = at.raw
     if raw is not None and at.is_current(raw):
         at.file = TasksFile(raw)
@@ -118,14 +122,22 @@ def is_ours(at: Session, raw: bytes) -> bool:
     return isinstance(revision, int) and journal.published(at.private, revision, len(raw), fingerprint(raw))
 
 
-def _let_a_save_finish(at: Session) -> None:
+def _let_a_save_finish(read: Callable[[], tuple[bytes, Stamp] | None]) -> tuple[bytes, Stamp] | None:
     """Editors write in place or truncate first: what is young and not valid may be whole in a moment."""
     deadline = time.monotonic() + SAVE_WAIT
-    while at.stamp is not None and time.time() - at.stamp[2] / 1e9 < SAVE_UNDER_WAY and time.monotonic() < deadline:
-        if at.raw and (at.is_current(at.raw) or _is_json(at.raw)):
-            return
+    found = read()
+    while found and not _is_json(found[0]) and _is_young(found[1]) and time.monotonic() < deadline:
         time.sleep(0.02)
-        at.read_tasks()
+        found = read()
+    return found
+
+
+def _read_patiently(at: Session) -> None:
+    at.raw, at.stamp = _let_a_save_finish(lambda: disk.read(at.public, layout.TASKS)) or (None, None)
+
+
+def _is_young(stamp: Stamp) -> bool:
+    return time.time() - stamp[2] / 1e9 < SAVE_UNDER_WAY
 
 
 def _is_json(raw: bytes) -> bool:
@@ -178,15 +190,15 @@ def adopt(at: Session, state: State, raw: bytes) -> None:
 
 def _raced_edit(at: Session) -> bytes | None:
     """An edit that raced with our last rename is in the predecessor of tasks.json, which is not what it was."""
-    before = at.line.get("before")
     try:
         found = disk.read(at.public, layout.TASKS_PREVIOUS)
+        if found is None or at.is_predecessor(found[1]):
+            return None
+        found = _let_a_save_finish(lambda: disk.read(at.public, layout.TASKS_PREVIOUS))
     except InvalidData:  # not a file: the name is ours, so it goes
         disk.remove_whatever(at.public, layout.TASKS_PREVIOUS)
         return None
-    if found is None or not before or list(found[1]) == before:
-        return None
-    raw = found[0]
+    raw = found[0] if found else b""
     if not raw or is_ours(at, raw):
         return None
     if at.raw is None or not at.is_current(at.raw):  # healing tasks.json will replace the predecessor
@@ -227,10 +239,9 @@ def _rewrite_messages(at: Session) -> None:
 
 def without_journal(at: Session) -> None:
     """The private directory was lost, or a person wrote tasks.json by hand: the ledger begins with the file."""
-    at.read_tasks()
+    _read_patiently(at)
     if not at.raw:
         raise TeamNotFound(f"no team {at.team!r}", team=at.team)
-    _let_a_save_finish(at)
     now = iso(time.time())
     edit, _base = edits.read(at, at.raw, None, now)
     state = journal.State()
@@ -254,13 +265,12 @@ def _counters(found: object) -> dict[str, int]:
 
 
 def begin(at: Session, state: State, events: list[dict[str, object]], *, by: str, now: str) -> None:
-    """A ledger's first line and first tasks.json."""
+    """A ledger's first line and first tasks.json. Messages that are already there stay."""
     data = rendered(at, state)
-    first = {
-        "rev": state.revision, "at": now, "by": by, "events": events, "docs": [], "logs": [], "counters": state.counters,
-        "tasks": {"rev": state.revision, "size": len(data), "crc": fingerprint(data)}, "messages": [0, 0],
-        "boot": disk.boot_id(), "id": os.urandom(8).hex(),
-    }  # fmt: skip
+    found = disk.read(at.private, layout.MESSAGES, 1 << 40)
+    state.messages = found[0].rfind(b"\n") + 1 if found else 0
+    tasks = {"rev": state.revision, "size": len(data), "crc": fingerprint(data)}
+    first = {"rev": state.revision, "at": now, "by": by, "tasks": tasks, "id": os.urandom(8).hex()}
     publish.write_beside(at, data)
     at.dirty = True
     at.start_segment(state, first, events)

@@ -8,7 +8,7 @@ A line is JSON with these fields, the crc last:
     logs       what it appended: [log, document], …
     counters   the highest number given out per kind
     tasks      what tasks.json is after this commit: {"rev", "size", "crc"}
-    before     inode, size and modification time of the tasks.json that was replaced last
+    before     inode, size, modification time and crc of the tasks.json that was replaced last
     messages   [start, end]: where in messages.jsonl its messages are
     boot, id   the machine's boot, and a name of this commit's own
     snapshot   true in the first line of a segment: its docs are the whole ledger; such a line also has format and ledger
@@ -294,14 +294,10 @@ def start_segment(private: int, line: Line) -> None:
 
 def _keep(private: int, fd: int) -> None:
     try:
-        head = os.pread(fd, 64, 0)
+        first = decode(_content(fd).split(b"\n", 1)[0])
     finally:
         os.close(fd)
-    if not head.startswith(b'{"rev":'):
-        name = f"journal-damaged-{os.urandom(4).hex()}"
-    else:
-        digits = head[7 : head.index(b",")]
-        name = layout.segment(int(digits))
+    name = layout.segment(first["rev"]) if first else f"journal-damaged-{os.urandom(4).hex()}.jsonl"
     try:
         disk.link(private, layout.JOURNAL, name)
     except FileExistsError:  # a rotation that was killed between its two steps: the link is already the right one

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from teamtasks.store.files.disk import Stamp
     from teamtasks.store.files.journal import Line
 
+COARSE = 20_000_000  # nanoseconds: the coarsest clock that file systems stamp files with, and some more
 ROTATE_AT = 8 * 1024 * 1024  # bytes of a segment beyond four times the ledger itself
 
 
@@ -148,12 +149,26 @@ class Session:
             return False
         if line["messages"][1] and (disk.stamp(self.private, layout.MESSAGES) or (0, 0))[1] != line["messages"][1]:
             return False
-        before = line.get("before")
-        previous = disk.stamp(self.public, layout.TASKS_PREVIOUS) if before else None
-        if before and previous is not None and list(previous) != before:
+        if not self.is_predecessor(disk.stamp(self.public, layout.TASKS_PREVIOUS)):
             return False
         self.file = TasksFile(raw)
         return True
+
+    def is_predecessor(self, stamp: Stamp | None) -> bool:
+        """Whether .tasks.json.prev is still what the last commit replaced. None: there is none, so nothing is hidden there.
+
+        File times are coarse on many systems: of two writes within a few milliseconds the stamp shows only one. Where the
+        file was that young when it was replaced, its bytes are compared too.
+        """
+        before = self.line.get("before")
+        if stamp is None or not before:
+            return True
+        if list(stamp) != before[:3]:
+            return False
+        if self.stamp is None or self.stamp[2] - stamp[2] > COARSE:
+            return True
+        found = disk.read(self.public, layout.TASKS_PREVIOUS)
+        return found is None or fingerprint(found[0]) == before[3]
 
     def is_current(self, raw: bytes) -> bool:
         tasks = self.line["tasks"] if self.line else {"size": -1}
@@ -175,7 +190,7 @@ class Session:
         if changes.puts or counters != header["counters"]:
             data = self.file.with_puts(changes.puts, revision, counters)
             tasks = {"rev": revision, "size": len(data), "crc": fingerprint(data)}
-            before = list(self.stamp or ())
+            before = [*self.stamp, self._crc()] if self.stamp else None
             publish.write_beside(self, data)
         messages = b"".join([journal.message_text(document) for _log, document in changes.appended])
         start = self.line["messages"][1]
@@ -194,6 +209,12 @@ class Session:
                 self.file = TasksFile(data)
         self.dirty = self.unshown
         return revision
+
+    def _crc(self) -> str:
+        """Of the tasks.json that is about to be replaced; nearly always known already."""
+        raw = self.raw or b""
+        known: dict[str, Any] = self.line["tasks"]
+        return str(known["crc"]) if raw is self.file.raw and len(raw) == known["size"] else fingerprint(raw)
 
     def _append(self, line: Line, beside: bool) -> None:
         """The commit itself. From here until everything is published the signature must stay in the lock."""
