@@ -134,9 +134,13 @@ def read(at: Session, data: bytes, state: journal.State | None, now: str) -> tup
             journal=private,
             journal_ledger=state.ledger,
         )
-    base = journal.state_at(at.private, edit.revision) if edit.revision is not None else None
+    if edit.revision is None:
+        base: journal.State | None = state
+    else:
+        base = journal.state_at(at.private, edit.revision)
     edit.made_whole(base or state, now)
-    return edit, base or state
+    # What it started from is not on record: nobody can tell what was changed, so nothing of ours is changed or removed.
+    return edit, base or journal.State()
 
 
 def as_changes(edit: Edit, base: journal.State, ours: journal.State, now: str) -> tuple[Changes, list[str]]:

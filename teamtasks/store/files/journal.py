@@ -194,14 +194,16 @@ def lines(fd: int) -> Iterator[tuple[int, Line]]:
         offset = end + 1
 
 
+def whole_lines(fd: int) -> list[Line]:
+    """Every line that is whole, whatever lies between them."""
+    return [line for line in map(decode, _content(fd).split(b"\n")) if line is not None]
+
+
 def salvage(fd: int) -> tuple[State, Line | None]:
-    """The ledger from every line that is whole, whatever lies between them, and the last of them."""
+    """The ledger from every line that is whole, and the last of them."""
     state, last = State(), None
-    for text in _content(fd).split(b"\n"):
-        line = decode(text)
-        if line is not None:
-            state.apply(line)
-            last = line
+    for last in whole_lines(fd):
+        state.apply(last)
     return state, last
 
 
@@ -226,20 +228,15 @@ def segments(private: int) -> list[str]:
 
 
 def history(private: int) -> Iterator[list[Line]]:
-    """The lines of every segment, newest segment first, oldest line first. What comes after damage is not on record."""
+    """The whole lines of every segment, newest segment first, oldest line first."""
     for name in (layout.JOURNAL, *segments(private)):
         fd = disk.open_regular(private, name, os.O_RDONLY)
         if fd is None:
             continue
-        intact = []
         try:
-            for _offset, line in lines(fd):
-                intact.append(line)
-        except Damaged:
-            pass
+            yield whole_lines(fd)
         finally:
             os.close(fd)
-        yield intact
 
 
 def damage(private: int, name: str) -> int | None:
@@ -260,18 +257,21 @@ def damage(private: int, name: str) -> int | None:
 def segment_with(private: int, revision: int) -> list[Line]:
     """The lines of the segment in which a revision is, oldest first; empty if it is not on record."""
     for segment in history(private):  # newest first, and lazily: what is asked for is nearly always in the newest
-        if segment and segment[0]["rev"] <= revision:
-            return segment if revision <= segment[-1]["rev"] else []
+        if segment and segment[0]["rev"] <= revision <= segment[-1]["rev"]:
+            return segment
     return []
 
 
 def state_at(private: int, revision: int) -> State | None:
-    """The ledger as it was at an earlier revision; None if that is not on record."""
+    """The ledger as it was at an earlier revision; None if that is not on record, or lies behind damage."""
     state = State()
     for line in segment_with(private, revision):
-        if line["rev"] <= revision:
-            state.apply(line)
-    return state if state.revision else None
+        if line["rev"] > revision:
+            break
+        if state.revision and line["rev"] != state.revision + 1:
+            return None
+        state.apply(line)
+    return state if state.revision == revision else None
 
 
 def published(private: int, revision: int, size: int, crc: str) -> bool:
@@ -293,13 +293,18 @@ def start_segment(private: int, line: Line) -> None:
 
 
 def _keep(private: int, fd: int) -> None:
+    """The journal under another name, beside its own. A name that is taken by the journal itself was given by a rotation
+    that was killed between its two steps."""
     try:
         first = decode(_content(fd).split(b"\n", 1)[0])
+        for nth in range(1000):
+            name = layout.segment(first["rev"], nth) if first else f"journal-damaged-{nth}.jsonl"
+            try:
+                disk.link(private, layout.JOURNAL, name)
+                break
+            except FileExistsError:
+                if disk.names_same(fd, name, private):
+                    break
     finally:
         os.close(fd)
-    name = layout.segment(first["rev"]) if first else f"journal-damaged-{os.urandom(4).hex()}.jsonl"
-    try:
-        disk.link(private, layout.JOURNAL, name)
-    except FileExistsError:  # a rotation that was killed between its two steps: the link is already the right one
-        pass
     disk.sync_directory(private)

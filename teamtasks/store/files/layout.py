@@ -31,13 +31,13 @@ def private(home: str, team: str) -> str:
     return os.path.join(home, "teamtasks", team)
 
 
-def segment(first_revision: int) -> str:
-    """The name of a full journal, by the revision that it begins with."""
-    return f"journal-{first_revision:09d}.jsonl"
+def segment(first_revision: int, nth: int = 0) -> str:
+    """The name of a full journal, by the revision that it begins with; the nth of them, should there be several."""
+    return f"journal-{first_revision:09d}{f'.{nth}' if nth else ''}.jsonl"
 
 
 def is_segment(name: str) -> bool:
-    return name.startswith("journal-") and name.endswith(".jsonl") and name[8:-6].isdigit()
+    return name.startswith("journal-") and name.endswith(".jsonl") and name[8:-6].replace(".", "").isdigit()
 
 
 def agent_file(agent: str, incarnation: int) -> str:

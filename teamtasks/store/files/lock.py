@@ -62,7 +62,8 @@ def holder(fd: int) -> str:
 
 
 def sign(fd: int, text: str) -> None:
-    os.pwrite(fd, text.encode(), 0)
+    """Over what is there, then cut to length: at no moment is the text of a dead holder gone and ours not there."""
+    os.ftruncate(fd, os.pwrite(fd, text.encode(), 0))
 
 
 def clear(fd: int) -> None:
@@ -100,8 +101,8 @@ def _sleep_until_locked(fd: int, patience: Patience) -> None:
         if armed:
             raise _Alarm
 
+    began, (due, interval) = monotonic(), signal.getitimer(signal.ITIMER_REAL)
     before = signal.signal(signal.SIGALRM, ring)
-    timer = signal.getitimer(signal.ITIMER_REAL)
     try:
         while (remaining := patience.deadline - monotonic()) > 0:
             try:
@@ -117,8 +118,10 @@ def _sleep_until_locked(fd: int, patience: Patience) -> None:
         raise _timed_out(fd, patience)
     finally:
         armed = False
-        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if due:  # the host program's own alarm, which may have become due while we waited
+            signal.setitimer(signal.ITIMER_REAL, max(due - (monotonic() - began), 0.000_001), interval)
 
 
 def _ask_until_locked(fd: int, patience: Patience) -> None:
