@@ -93,7 +93,7 @@ def show(store: Store, who: Actor, id: str) -> Answer:
     agent = acting(view, who)
     task = find(view, id)
     heads = graph.unfinished(view.scan("task", unfinished=True))
-    waiting = sorted(graph.waiting_on(heads).get(task["id"], ()), key=task_number)
+    waiting = sorted(graph.waiting_on(heads).get(task["id"], ()), key=task_number) if task["id"] in heads else []
     seen(store, who, agent)
     return {"revision": view.revision, "now": view.now, "task": {**derived(task, heads), "waited_for_by": waiting}}
 

@@ -44,6 +44,9 @@ def _escaped(char: str) -> str:
 def in_words(call: Call, answer: dict[str, Any]) -> str:
     """Views are tables on a terminal; everything else is the same plain text everywhere."""
     say = call.command.say
+    if call.command.quiet and answer.get(call.command.quiet) == []:
+        write(2, f"{call.command.empty}\n")
+        return ""
     if is_terminal():
         from teamtasks.cli import pretty
 
@@ -52,8 +55,6 @@ def in_words(call: Call, answer: dict[str, Any]) -> str:
     from teamtasks.cli import plain
 
     text: str = getattr(plain, say)(answer)
-    if not text and call.command.empty:
-        write(2, f"{call.command.empty}\n")
     return f"(dry run, nothing was changed) {text}" if call.dry_run else text
 
 

@@ -10,6 +10,7 @@ from teamtasks.domain.untrusted import block, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Answer = dict[str, Any]
@@ -53,21 +54,25 @@ def blocker(id: str, facts: Answer, now: str) -> str:
 
 
 def task(answer: Answer) -> str:
-    """Everything about one task, a field a line."""
+    """Everything about one task, a fact a line."""
     shown = answer["task"]
-    lines = [task_line(shown, {}, answer["now"])]
-    for name in ("created_by", "created_at", "completed_at", "size", "estimate", "key"):
-        if shown.get(name):
-            lines.append(f"{name}: {one_line(str(shown[name]))}")
-    if shown["dependencies"]:
-        lines.append(f"depends on: {' '.join(shown['dependencies'])}")
-    if shown["waited_for_by"]:
-        lines.append(f"waited for by: {' '.join(shown['waited_for_by'])}")
-    lines += _texts(shown)
-    return "\n".join(lines)
+    return "\n".join([task_line(shown, {}, answer["now"]), *facts(shown, lambda time: time), *texts(shown)])
 
 
-def _texts(shown: Answer) -> list[str]:
+def facts(shown: Answer, when: Callable[[str], str]) -> list[str]:
+    """``when`` puts a time into words."""
+    lines = [f"created: {when(shown['created_at'])} by {one_line(shown['created_by'])}"]
+    if shown["completed_at"]:
+        lines.append(f"completed: {when(shown['completed_at'])} by {one_line(shown.get('completed_by', 'hand'))}")
+    lines += [f"size: {shown['size']}"] if "size" in shown else []
+    lines += [f"estimate: {shown['estimate']}m"] if "estimate" in shown else []
+    lines += [f"key: {one_line(shown['key'])}"] if "key" in shown else []
+    lines += [f"depends on: {' '.join(shown['dependencies'])}"] if shown["dependencies"] else []
+    lines += [f"waited for by: {' '.join(shown['waited_for_by'])}"] if shown["waited_for_by"] else []
+    return lines
+
+
+def texts(shown: Answer) -> list[str]:
     lines = [f"description: {indented(shown['description'])}"] if shown["description"] else []
     proofs = {item["criterion"]: item["text"] for item in shown.get("evidence", ())}
     for number, criterion in enumerate(shown["acceptance_criteria"], 1):
@@ -93,20 +98,29 @@ def _texts(shown: Answer) -> list[str]:
 
 def indented(text: str) -> str:
     """Text of many lines, of which only the first begins where ours do: none of it can pass for a field."""
-    return block(text).replace("\n", "\n    ")
+    return block(text.rstrip("\n")).replace("\n", "\n    ")
 
 
 def blocked(answer: Answer) -> str:
-    """A line a root cause, then the tasks that wait on it."""
+    """A line a root cause, then the tasks that wait on it, each told once."""
     lines = []
+    told: set[str] = set()
     for cause in answer["causes"]:
-        lines.append(f'{cause["id"]} "{one_line(cause["title"])}" {cause["text"]} · {_waiting(cause)}')
-        for stuck in answer["tasks"]:
-            if cause["id"] in stuck["roots"]:
-                lines.append(f'  {stuck["id"]} "{one_line(stuck["title"])}" blocked-by {",".join(stuck["blocked_by"])}')
-        if cause["next"]:
-            lines.append(f"  next: {cause['next']}")
+        lines.append(f'{cause["id"]} "{one_line(cause["title"])}" {cause["text"]} · {cause["waiting"]} waiting')
+        fresh, known = stuck_behind(cause["id"], answer["tasks"], told)
+        lines += [f'  {t["id"]} "{one_line(t["title"])}" blocked-by {",".join(t["blocked_by"])}' for t in fresh]
+        lines += [f"  and {' '.join(known)}"] if known else []
+        lines += [f"  next: {cause['next']}"] if cause["next"] else []
     return "\n".join(lines)
+
+
+def stuck_behind(root: str, stuck: list[Answer], told: set[str]) -> tuple[list[Answer], list[str]]:
+    """The tasks behind a root cause that have not been told yet, and the ids of those that have."""
+    behind = [task for task in stuck if root in task["roots"]]
+    fresh = [task for task in behind if task["id"] not in told]
+    known = [task["id"] for task in behind if task["id"] in told]
+    told.update(task["id"] for task in fresh)
+    return fresh, known
 
 
 def why(answer: Answer) -> str:
@@ -132,7 +146,7 @@ def _branches(chain: list[Answer], indent: str) -> list[str]:
     lines = []
     for link in chain:
         last = link is chain[-1]
-        state = " (see above)" if link["repeated"] else _ending(link, bool(link["chain"]))
+        state = "(see above)" if link["repeated"] else _ending(link, bool(link["chain"]))
         lines.append(f'{indent}{"└─ " if last else "├─ "}{link["id"]} "{one_line(link["title"])}" {state}')
         lines += _branches(link["chain"], indent + ("   " if last else "│  "))
     return lines
@@ -140,10 +154,6 @@ def _branches(chain: list[Answer], indent: str) -> list[str]:
 
 def _ending(told: Answer, more: bool) -> str:
     return f"{told['text']}:" if more and told["cause"] == "blocked" else str(told["text"])
-
-
-def _waiting(cause: Answer) -> str:
-    return f"{cause['waiting']} wait" + ("s" if cause["waiting"] == 1 else "")
 
 
 def team_created(answer: Answer) -> str:

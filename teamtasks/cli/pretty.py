@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
@@ -49,13 +50,12 @@ def _width() -> int:
 
 
 def tasks(answer: Answer) -> RenderableType:
-    if not answer["tasks"]:
-        return Text("nothing here · a new task: teamtasks create TITLE", style="dim")
     details = [_detail(task, answer) for task in answer["tasks"]]
     ids = max(len(task["id"]) for task in answer["tasks"])
     most = max(10, (_width() - ids - 7 - 6) * 2 // 5)
     detail = min(most, max(text.cell_len for text in details))
-    title = _width() - ids - 7 - detail - 6
+    free = _width() - ids - 7 - detail - 6
+    title = max(10, min(free, max(cell_len(one_line(task["title"])) for task in answer["tasks"])))
     table = Table.grid(padding=(0, 2, 0, 0))
     for width in (ids, title, 7, detail):
         table.add_column(width=width, overflow="ellipsis" if width == title else "fold", no_wrap=width == title)
@@ -90,6 +90,8 @@ def _detail(task: Answer, answer: Answer) -> Text:
         words.append(f"needs {', '.join(task['needs'])}" if task.get("needs") else "", style="dim")
     elif task["assignee"]:
         words.append(f"by {task['assignee']}", style="dim")
+    if "group" in task:
+        words.append(f" [{task['group']}]", style="dim")
     if task["priority"] != 2:
         words.append(f" p{task['priority']}", style="bold" if task["priority"] < 2 else "dim")
     return words
@@ -107,9 +109,12 @@ def task(answer: Answer) -> RenderableType:
     shown = answer["task"]
     head = Text.assemble((shown["id"], "dim"), " ", (one_line(shown["title"]), "bold"), "  ", _STATES[_state(shown)])
     detail = _detail(shown, answer)
-    lines = plain.task(answer).split("\n")[1:]
+
+    def when(time: str) -> str:
+        return f"{age(seconds_between(time, answer['now']))} ago"
+
     body = Text()
-    for line in lines:
+    for line in "\n".join([*plain.facts(shown, when), *plain.texts(shown)]).split("\n"):
         label, colon, rest = line.partition(": ")
         body.append(f"{label}{colon}", style="dim" if colon and not label.startswith("  ") else "")
         body.append(f"{block(rest)}\n")
@@ -118,19 +123,16 @@ def task(answer: Answer) -> RenderableType:
 
 
 def blocked(answer: Answer) -> RenderableType:
-    if not answer["causes"]:
-        return Text("nothing is blocked", style="green")
     parts: list[RenderableType] = []
+    told: set[str] = set()
     for cause in answer["causes"]:
-        parts.append(
-            Text.assemble(_named(cause), (cause["text"], _colour(cause)), (f" · {cause['waiting']} waiting", "yellow"))
-        )
-        for stuck in answer["tasks"]:
-            if cause["id"] in stuck["roots"]:
-                line = Text(f"↳ {stuck['id']} {one_line(stuck['title'])}", style="dim", no_wrap=True, overflow="ellipsis")
-                parts.append(Padding(line, (0, 0, 0, 2)))
-        if cause["next"]:
-            parts.append(Text(f"  → {cause['next']}", style="cyan"))
+        waiting = f" · {cause['waiting']} waiting"
+        parts.append(Text.assemble(_named(cause), (cause["text"], _colour(cause)), (waiting, "yellow")))
+        fresh, known = plain.stuck_behind(cause["id"], answer["tasks"], told)
+        lines = [f"↳ {task['id']} {one_line(task['title'])}" for task in fresh]
+        lines += [f"↳ and {', '.join(known)}"] if known else []
+        parts += [Padding(Text(line, style="dim", no_wrap=True, overflow="ellipsis"), (0, 0, 0, 2)) for line in lines]
+        parts += [Text(f"  → {cause['next']}", style="cyan")] if cause["next"] else []
     return Group(*parts)
 
 
@@ -145,7 +147,7 @@ def why(answer: Answer) -> RenderableType:
 
 def _grow(branch: Tree, chain: list[Answer]) -> None:
     for link in chain:
-        text = "see above" if link["repeated"] else link["text"]
+        text = "(see above)" if link["repeated"] else link["text"]
         _grow(branch.add(Text.assemble(_named(link), (text, _colour(link)))), link["chain"])
 
 

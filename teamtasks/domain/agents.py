@@ -117,7 +117,7 @@ def check_limit(name: str, agent: Agent, limit: int) -> None:
         held = ", ".join(agent["holds"])
         raise LimitReached(
             f"{name} holds {held}; this team's limit is {limit} at once",
-            hint=f"teamtasks complete {agent['holds'][0]}, or raise the limit: teamtasks settings wip_limit={limit + 1}",
+            hint=f"teamtasks whoami, or raise the limit: teamtasks settings wip_limit={limit + 1}",
             agent=name,
             holds=agent["holds"],
             limit=limit,

@@ -235,7 +235,7 @@ def depend(task: Task, on: Sequence[Task], off: Sequence[str]) -> Task:
     if task["status"] != "pending" and unfinished:
         raise Refused(
             f"{task['id']} is {task['status']}: it cannot be made to wait for {', '.join(unfinished)} now",
-            hint=f"teamtasks release {task['id']} --reason TEXT",
+            hint=f"teamtasks show {task['id']}",
             task=task["id"],
         )
     kept = [d for d in task["dependencies"] if d not in off]

@@ -41,6 +41,7 @@ def _make_directory(path: str) -> None:
         _make_directory(parent)
         _make_directory(path)
     else:
+        os.chmod(path, DIRECTORY_MODE)  # a umask may have taken even our own rights
         sync_directory(parent)
 
 
@@ -89,10 +90,19 @@ def open_regular(directory: int, name: str, flags: int) -> int | None:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
             raise _not_a_file(directory, name) from None
         raise
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
         os.close(fd)
         raise _not_a_file(directory, name)
+    if flags & os.O_CREAT and found.st_size == 0:
+        make_private(fd, found)
     return fd
+
+
+def make_private(fd: int, found: os.stat_result) -> None:
+    """0600, whatever the umask made of it."""
+    if stat.S_IMODE(found.st_mode) != FILE_MODE:
+        os.fchmod(fd, FILE_MODE)
 
 
 def stamp(directory: int, name: str) -> Stamp | None:
@@ -108,13 +118,14 @@ def write_new(directory: int, name: str, data: bytes, *, sync: bool) -> Stamp:
     try:
         fd = os.open(name, _NEW, FILE_MODE, dir_fd=directory)
     except FileExistsError:
-        os.unlink(name, dir_fd=directory)
+        remove_whatever(directory, name)
         fd = os.open(name, _NEW, FILE_MODE, dir_fd=directory)
     try:
         write_all(fd, data)
         if sync:
             os.fsync(fd)
         found = os.fstat(fd)
+        make_private(fd, found)
         return (found.st_ino, found.st_size, found.st_mtime_ns)
     except BaseException:
         discard(directory, name)
@@ -139,9 +150,11 @@ def remove(directory: int, name: str) -> bool:
 
 
 def remove_whatever(directory: int, name: str) -> None:
-    """A file, a link (not what it points to) or a directory with all that is in it."""
+    """A file, a link (not what it points to) or a directory with all that is in it; nothing, if there is nothing."""
     try:
         os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        pass
     except (IsADirectoryError, PermissionError):
         inner = os.open(name, _DIRECTORY, dir_fd=directory)
         try:

@@ -51,8 +51,8 @@ def heal(at: Session) -> None:
     died = at.dirty
     state = _state(at)
     _rewrite_messages(at)
-    disk.remove(at.public, layout.TASKS_NEW)
-    disk.remove(at.private, layout.JOURNAL_NEW)
+    disk.remove_whatever(at.public, layout.TASKS_NEW)
+    disk.remove_whatever(at.private, layout.JOURNAL_NEW)
     raced = _raced_edit(at)
     _heal_tasks(at, state, died)
     if raced is not None:
@@ -115,11 +115,7 @@ def _heal_tasks(at: Session, state: State, died: bool) -> None:
 
 def is_ours(at: Session, raw: bytes) -> bool:
     """Whether these bytes were tasks.json at the revision that they themselves name."""
-    try:
-        revision = TasksFile(raw).header()["revision"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-    return isinstance(revision, int) and journal.published(at.private, revision, len(raw), fingerprint(raw))
+    return journal.published(at.private, TasksFile(raw).revision(), len(raw), fingerprint(raw))
 
 
 def _let_a_save_finish(read: Callable[[], tuple[bytes, Stamp] | None]) -> tuple[bytes, Stamp] | None:
@@ -282,7 +278,7 @@ def remove(at: Session) -> None:
     """The team's last commit says that it is gone: what is left of it goes too, the journal last but the lock."""
     for name in os.listdir(at.public):
         if name in (layout.TASKS, layout.TASKS_NEW, layout.TASKS_PREVIOUS) or layout.is_agent_file(name):
-            disk.remove(at.public, name)
+            disk.remove_whatever(at.public, name)
     for name in sorted(os.listdir(at.private), key=lambda n: (n == layout.LOCK, n == layout.JOURNAL)):
         disk.remove_whatever(at.private, name)
     for path in (layout.private(at.home, at.team), layout.public(at.home, at.team)):

@@ -271,7 +271,7 @@ def state_at(private: int, revision: int) -> State | None:
         if state.revision and line["rev"] != state.revision + 1:
             return None
         state.apply(line)
-    return state if state.revision == revision else None
+    return state if state.revision == revision > 0 else None
 
 
 def published(private: int, revision: int, size: int, crc: str) -> bool:

@@ -47,6 +47,7 @@ def acquire(private: int, patience: Patience) -> int:
                 raise InvalidData(f"{path} is a symlink", hint="remove it", path=path) from error
             raise
         try:
+            disk.make_private(fd, os.fstat(fd))
             take(fd, patience)
             # Deleted or replaced while we waited: whoever comes now would lock another file beside us.
             if disk.names_same(fd, layout.LOCK, private):

@@ -12,6 +12,7 @@ from fcntl import LOCK_EX, flock
 
 from teamtasks import jsontext
 from teamtasks.domain.agents import beat
+from teamtasks.domain.errors import InvalidData
 from teamtasks.domain.names import is_agent_name, split_incarnation
 from teamtasks.domain.times import iso
 from teamtasks.store.files import disk, layout
@@ -47,6 +48,7 @@ def write(public: int, agent: str, incarnation: int, fresh: dict[str, Any], *, a
         }
         merged = {key: value for key, value in beat(last, pulse, acted=acted).items() if value is not None}
         check("pulse", merged)
+        disk.make_private(fd, os.fstat(fd))
         os.ftruncate(fd, 0)
         disk.write_all(fd, jsontext.dumps(merged).encode() + b"\n")
         disk.rename(public, beside, name)
@@ -56,13 +58,11 @@ def write(public: int, agent: str, incarnation: int, fresh: dict[str, Any], *, a
 
 def read(public: int, name: str) -> Pulse | None:
     """None if there is none, or if it is not what we would have written."""
-    found = disk.read(public, name, LARGEST)
-    if found is None:
-        return None
     try:
-        pulse: Any = jsontext.loads(found[0].decode())
+        found = disk.read(public, name, LARGEST)
+        pulse: Any = jsontext.loads(found[0].decode()) if found else None
         check("pulse", pulse)
-    except (ValueError, Mismatch, RecursionError):
+    except (ValueError, Mismatch, RecursionError, InvalidData):
         return None
     return pulse  # type: ignore[no-any-return]
 

@@ -130,13 +130,23 @@ class Session:
             return True
         self.line, self.journal_size = tail.line or {}, tail.end
         if tail.size > tail.end:
-            if tail.complete and not self.dirty and self.line["boot"] == disk.boot_id():
-                self.damage = tail.end  # nobody died, so it was whole and acknowledged once: not a tear
+            if self._was_acknowledged(tail):
+                self.damage = tail.end
             else:
                 self.dirty = True
                 os.ftruncate(self.journal, tail.end)
                 os.fsync(self.journal)
         return tail.line is not None
+
+    def _was_acknowledged(self, tail: journal.Tail) -> bool:
+        """Whether what stands behind the last whole line was a commit once, and not one that was never finished.
+
+        It was, if it looks complete and nobody died over it; or if tasks.json, which is published after it, has it.
+        """
+        if tail.complete and not self.dirty and self.line["boot"] == disk.boot_id():
+            return True
+        self.read_tasks()
+        return TasksFile(self.raw or b"").revision() > int(self.line["rev"])
 
     def read_tasks(self) -> None:
         found = disk.read(self.public, layout.TASKS)

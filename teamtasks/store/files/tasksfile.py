@@ -58,6 +58,14 @@ class TasksFile:
         """The first line: what is said of the file itself, and the team's document."""
         return jsontext.loads(self.raw[: self.raw.index(b",\n")].decode() + "}")  # type: ignore[return-value]
 
+    def revision(self) -> int:
+        """What the file says of itself, ours or not; 0 if it does not."""
+        try:
+            revision = self.header()["revision"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return 0
+        return revision if isinstance(revision, int) else 0
+
     def get(self, kind: str, id: str) -> Any:
         if kind == "team":
             return self.all("team").get(id)
