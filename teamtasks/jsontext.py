@@ -41,7 +41,8 @@ else:
         """The value of ``text``, which begins with it. Raises ValueError for anything else."""
         try:
             value, _end = _scan(text, 0)
-        except StopIteration:
+        except (StopIteration, SystemError):
+            # SystemError: the C scanner wants to raise JSONDecodeError, but up to Python 3.12 does not import it by itself.
             raise ValueError("not JSON") from None
         return value
 

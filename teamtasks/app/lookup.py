@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from teamtasks.domain import agents
 from teamtasks.domain.errors import TaskNotFound
-from teamtasks.domain.names import task_id
+from teamtasks.domain.names import check_agent_name, task_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from teamtasks.domain.documents import Task
+    from teamtasks.domain.documents import Agent, Task
     from teamtasks.store.base import Reader, Tx
 
 
@@ -26,6 +26,14 @@ def missing(reader: Reader, id: str) -> TaskNotFound:
     there = f"there are {len(ids)}, the newest is {ids[-1]}" if ids else "there are none yet"
     hint = "teamtasks list" if ids else 'teamtasks create "A title"'
     return TaskNotFound(f"no task {id} ({there})", hint=hint, task=id, tasks=len(ids))
+
+
+def member(reader: Reader, name: str) -> Agent:
+    """The agent that somebody names, or a refusal that helps."""
+    agent: Agent | None = reader.get("agent", check_agent_name(name))
+    if agent is None:
+        raise agents.unknown(name, reader.all("agent"))
+    return agent
 
 
 def free(tx: Tx, holder: str, id: str) -> None:

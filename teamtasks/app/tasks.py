@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teamtasks.app.lookup import find, free, missing
+from teamtasks.app.lookup import find, free, member, missing
 from teamtasks.app.members import acting, seen
 from teamtasks.domain import agents, creation, graph, tasks
 from teamtasks.domain.errors import DependencyCycle, InvalidInput, NotAllowed, SelfDependency
@@ -34,7 +34,7 @@ def create(store: Store, who: Actor, wish: Wish) -> Answer:
             if tx.get("task", dependency) is None:
                 raise missing(tx, dependency)
         if wish.assignee is not None:
-            _member(tx, wish.assignee)
+            member(tx, wish.assignee)
         id = tx.next_id("task")
         tx.get("task", id)
         task = wish.granted(id=id, now=tx.now, by=str(who))
@@ -56,7 +56,7 @@ def assign(store: Store, who: Actor, id: str, to: str | None, *, note: str | Non
         agent = acting(tx, who)
         task = find(tx, id)
         if to is not None:
-            _member(tx, to)
+            member(tx, to)
         holder = task["assignee"] if task["status"] == "in_progress" else None
         if holder is not None and holder == to:
             raise InvalidInput(f"{task['id']} is in the hands of {to} already", task=task["id"])
@@ -114,8 +114,3 @@ def depend(store: Store, who: Actor, id: str, *, on: Sequence[str] = (), off: Se
         "revision": revision,
         "task": {**task, "ready": task["status"] == "pending" and not waits, "blocked_by": waits},
     }
-
-
-def _member(tx: Tx, name: str) -> None:
-    if tx.get("agent", name) is None:
-        raise agents.unknown(name, tx.all("agent"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from teamtasks.app.lookup import member
 from teamtasks.app.members import acting, seen
-from teamtasks.domain import agents
 from teamtasks.domain.errors import InvalidInput
 from teamtasks.domain.names import did_you_mean
 
@@ -80,8 +80,8 @@ def _led_by(tx: Tx, team: Team, lead: str | None) -> Team:
     """Roles follow: there is one lead at most."""
     if lead is None and team["topology"] == "hub":
         raise InvalidInput("a hub needs a lead", hint="teamtasks settings topology=mesh lead=none")
-    if lead is not None and tx.get("agent", lead) is None:
-        raise agents.unknown(lead, tx.all("agent"))
+    if lead is not None:
+        member(tx, lead)
     for name, role in ((team["lead"], "teammate"), (lead, "lead")):
         agent = tx.get("agent", name) if name is not None else None
         if name is not None and agent is not None:

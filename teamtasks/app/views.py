@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from teamtasks.app.lookup import find
+from teamtasks.app.lookup import find, member
 from teamtasks.app.members import acting, seen
 from teamtasks.domain import graph
-from teamtasks.domain.agents import unknown
 from teamtasks.domain.errors import InvalidInput
 from teamtasks.domain.names import task_number
 
@@ -38,8 +37,8 @@ def list_tasks(
     wanted = _state(status)
     view = store.read()
     agent = acting(view, who)
-    if assignee is not None and view.get("agent", assignee) is None:
-        raise unknown(assignee, view.all("agent"))
+    if assignee is not None:
+        member(view, assignee)
     heads: list[Any] = list(view.all("task").values() if whole else view.scan("task"))
     unfinished = graph.unfinished(heads)
     shown = [derived(head, unfinished) for head in heads]

@@ -44,7 +44,7 @@ def _escaped(char: str) -> str:
 def in_words(call: Call, answer: dict[str, Any]) -> str:
     """Views are tables on a terminal; everything else is the same plain text everywhere."""
     say = call.command.say
-    if call.command.quiet and answer.get(call.command.quiet) == []:
+    if call.command.empty and answer.get(call.command.quiet) == []:
         write(2, f"{call.command.empty}\n")
         return ""
     if is_terminal():
@@ -52,9 +52,12 @@ def in_words(call: Call, answer: dict[str, Any]) -> str:
 
         if say in pretty.VIEWS:
             return pretty.render(say, answer, colour=call.config.colour)
-    from teamtasks.cli import plain
+    if "brief" in answer:  # it is words already, and the most frequent answer of all
+        text = str(answer["brief"])
+    else:
+        from teamtasks.cli import plain
 
-    text: str = getattr(plain, say)(answer)
+        text = getattr(plain, say)(answer)
     return f"(dry run, nothing was changed) {text}" if call.dry_run else text
 
 

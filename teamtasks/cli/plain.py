@@ -158,7 +158,7 @@ def _ending(told: Answer, more: bool) -> str:
 
 def team_created(answer: Answer) -> str:
     lead = f", led by {answer['lead']}" if answer["lead"] else ""
-    return f"team {answer['team']} ({answer['topology']}{lead}) in {answer['place']}"
+    return f"team {answer['team']} ({answer['topology']}{lead}) in {one_line(answer['place'])}"
 
 
 def teams(answer: Answer) -> str:
@@ -210,7 +210,7 @@ def joined(answer: Answer) -> str:
 def whoami(answer: Answer) -> str:
     agent = answer["agent"]
     if agent is None:
-        return f"human in team {answer['team']} ({answer['place']})"
+        return f"human in team {answer['team']} ({one_line(answer['place'])})"
     can = f", can {','.join(agent['capabilities'])}" if agent["capabilities"] else ""
     lines = [f"{agent['name']}_{agent['incarnation']}, {agent['role']} of team {answer['team']}{can}"]
     lines += [f'holds {t["id"]} "{one_line(t["title"])}" attempt {t["attempts"]}' for t in answer["tasks"] if t]
@@ -221,13 +221,6 @@ def heartbeat(answer: Answer) -> str:
     agent = answer["agent"]
     context = f" context {agent['context_percent']}%" if "context_percent" in agent else ""
     return f"{agent['name']}_{agent['incarnation']} alive{context}"
-
-
-def claimed(answer: Answer) -> str:
-    return str(answer["brief"])
-
-
-brief = claimed
 
 
 def noted(answer: Answer) -> str:

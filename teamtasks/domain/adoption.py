@@ -53,7 +53,7 @@ def whole_team(team: Document, base: Document | None, now: str) -> Document:
     defaults: Document = {"created_at": now, "lead": None, "topology": "mesh", "settings": {"wip_limit": 1}}
     filled = {**defaults, **{k: v for k, v in (base or {}).items() if k in defaults}, **team}
     if isinstance(filled["settings"], dict):
-        filled["settings"] = {**defaults["settings"], **filled["settings"]}
+        filled["settings"] = {**defaults["settings"], **(base or {}).get("settings", {}), **filled["settings"]}
     return filled
 
 
@@ -104,18 +104,28 @@ def settled_task(wanted: Document, was: Document | None, incarnation: int, now: 
             task["failures"] = ended(was, "edited", "tasks.json was edited by hand", now)["failures"]  # type: ignore[arg-type]
             task.pop("claim", None)
     if task["status"] == "in_progress":
-        if task["assignee"] and "claim" not in task:
-            task["attempts"] += 1
-            task["claim"] = {"incarnation": incarnation, "attempt": task["attempts"], "at": now}
+        task = _with_claim(task, incarnation, now)
     else:
         task.pop("claim", None)
     if task["status"] != "completed":
         task["completed_at"] = None
         task.pop("completed_by", None)
-    elif was is None or was["status"] != "completed":
+    else:
         task["completed_at"] = task["completed_at"] or now
         task.setdefault("completed_by", EDITOR)
     return task
+
+
+def _with_claim(task: Document, incarnation: int, now: str) -> Document:
+    """A claim that was written by hand counts like any other: nothing but what a claim has, and the fence not below it."""
+    given = task.get("claim")
+    if given is not None:
+        kept = {field: given[field] for field in ("incarnation", "attempt", "at")}
+        return {**task, "claim": kept, "attempts": max(task["attempts"], kept["attempt"])}
+    if not task["assignee"]:  # refused as a contradiction
+        return task
+    attempt = task["attempts"] + 1
+    return {**task, "claim": {"incarnation": incarnation, "attempt": attempt, "at": now}, "attempts": attempt}
 
 
 def resettled_agents(

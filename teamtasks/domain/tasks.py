@@ -121,14 +121,14 @@ def check_hold(task: Task, who: Actor, attempt: int | None) -> None:
         raise _too_late(task, who, past["attempt"])
     if task["status"] == "completed":
         refuse_if_held(task, "")
-    raise _not_the_holder(task, who.name)
+    raise _not_the_holder(task, who)
 
 
 def _check_current(task: Task, who: Actor, attempt: int | None) -> None:
     """For the agent whose name is on the task: is it this life, and this attempt?"""
     current = task["claim"]
     if who.incarnation is not None and who.incarnation > current["incarnation"]:
-        raise _not_the_holder(task, str(who))
+        raise _not_the_holder(task, who)
     if attempt is None and current["attempt"] > 1:
         raise AttemptRequired(
             f"{task['id']} is at attempt {current['attempt']}: say which one is yours",
@@ -140,15 +140,15 @@ def _check_current(task: Task, who: Actor, attempt: int | None) -> None:
         raise _too_late(task, who, given)
 
 
-def _not_the_holder(task: Task, name: str) -> NotTheHolder:
-    if task["status"] == "pending":
+def _not_the_holder(task: Task, who: Actor) -> NotTheHolder:
+    name, holder = who.name, task["assignee"] if task["status"] == "in_progress" else None
+    if holder is None:
         held, hint = "it is pending: nobody does", f"teamtasks claim {task['id']}"
-    elif task["assignee"] == name.rpartition("_")[0]:  # its own earlier life
-        held = f"{task['assignee']}_{task['claim']['incarnation']} does"
-        hint = f"teamtasks --as {name} claim {task['id']}"
+    elif holder == who.name:  # its own earlier life
+        name, held = str(who), f"{holder}_{task['claim']['incarnation']} does"
+        hint = f"teamtasks --as {who} claim {task['id']}"
     else:
-        held, hint = f"{task['assignee']} does", f"teamtasks show {task['id']}"
-    holder = task["assignee"] if task["status"] == "in_progress" else None
+        held, hint = f"{holder} does", f"teamtasks show {task['id']}"
     return NotTheHolder(f"{name} does not hold {task['id']}: {held}", hint=hint, task=task["id"], holder=holder)
 
 

@@ -1,6 +1,7 @@
 """Strict reading of JSON that we did not write: the errors name line and column, and nothing is quietly dropped.
 
 UTF-8 (a byte order mark is tolerated), no duplicate keys, no NaN or infinities, no lone surrogates, depth and size capped.
+The standard decoder reads; only when something is wrong is the text walked again, slowly, to say where.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEEPEST = 64
+DIGITS_MOST = 4_000
+_SPACE = " \t\r\n"
+_ENDS = _SPACE + ",]}"
 
 
 class NotStrict(Exception):
-    """What is wrong with the text, and where: line and column count from 1."""
+    """What is wrong with the text, and where: line and column count from 1, in characters."""
 
     def __init__(self, why: str, line: int, column: int) -> None:
         super().__init__(f"{why} (line {line}, column {column})")
@@ -27,144 +31,147 @@ class NotStrict(Exception):
 def loads(data: bytes) -> Any:
     text = _decoded(data)
     try:
-        value = _Decoder().decode(text)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+        _check(value, 1)
     except json.JSONDecodeError as error:
         raise NotStrict(error.msg, error.lineno, error.colno) from None
-    except _Refused as error:
-        raise _at(text, max(0, error.place if error.place >= 0 else text.find(error.token)), error.why) from None
-    except RecursionError:
+    except (_Refused, RecursionError):
+        _walk(text, _skip_space(text, 0), 1)
         raise NotStrict("nested too deep", 1, 1) from None
-    except ValueError as error:
-        raise NotStrict(str(error).split(";")[0], 1, 1) from None
-    _check_values(text, value, ())
     return value
 
 
 def position(data: bytes, path: Sequence[str | int]) -> tuple[int, int]:
     """Line and column of the value at ``path`` in a text that has been read before; as far as the path leads."""
     text = _decoded(data)
-    at = _at(text, _place(text, path), "")
-    return at.line, at.column
-
-
-class _Refused(Exception):
-    """Where it happened is known as a place in the text, or as the token that did it."""
-
-    def __init__(self, why: str, *, place: int = -1, token: str = "") -> None:
-        super().__init__(why)
-        self.why, self.place, self.token = why, place, token
-
-
-class _Decoder(json.JSONDecoder):
-    """The standard decoder with its Python scanner, so that a refusal knows where it stands."""
-
-    def __init__(self) -> None:
-        super().__init__(parse_constant=_no_constant, parse_float=_finite)
-        plain: Any = json.decoder.JSONObject  # type: ignore[attr-defined]
-
-        def parse_object(s_and_end: tuple[str, int], *rest: Any) -> Any:
-            text, begin = s_and_end
-            strict, scan_once, _hook, _pairs, memo = rest
-
-            def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-                found = dict(pairs)
-                if len(found) < len(pairs):
-                    raise _duplicate(text, begin, pairs)
-                return found
-
-            return plain(s_and_end, strict, scan_once, None, unique, memo)
-
-        self.parse_object = parse_object
-        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
-
-
-def _decoded(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        raise NotStrict("not UTF-8", line, error.start - (before.rfind(b"\n") + 1) + 1) from None
-
-
-def _no_constant(name: str) -> None:
-    raise _Refused(f"{name} is not JSON", token=name)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise _Refused(f"{text} is too large a number", token=text)
-    return value
-
-
-def _duplicate(text: str, begin: int, pairs: list[tuple[str, Any]]) -> _Refused:
-    seen = set()
-    for key, _value in pairs:
-        if key in seen:
-            break
-        seen.add(key)
-    quoted = json.dumps(key)
-    first = text.find(quoted, begin)
-    second = text.find(quoted, first + 1)
-    return _Refused(f"the key {key!r} stands twice in one object", place=second if second >= 0 else begin)
-
-
-def _check_values(text: str, value: Any, path: tuple[str | int, ...]) -> None:
-    if len(path) > DEEPEST:
-        raise _at(text, _place(text, path), f"nested more than {DEEPEST} deep")
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            _check_text(text, key, (*path, key))
-            _check_values(text, inner, (*path, key))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            _check_values(text, inner, (*path, index))
-    elif isinstance(value, str):
-        _check_text(text, value, path)
-
-
-def _check_text(text: str, value: str, path: tuple[str | int, ...]) -> None:
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise _at(text, _place(text, path), "a lone surrogate is not text") from None
-
-
-def _place(text: str, path: Sequence[str | int]) -> int:
     place = _skip_space(text, 0)
     for step in path:
         found = _member(text, place, step)
         if found is None:
             break
         place = found
-    return place
+    at = _at(text, place, "")
+    return at.line, at.column
+
+
+class _Refused(Exception):
+    """Something that JSON, or we, do not allow. Where it stands is found by ``_walk``."""
+
+
+def _decoded(data: bytes) -> str:
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        raise _at(before, len(before), "not UTF-8") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Refused
+    return found
+
+
+def _refuse(_name: str) -> None:
+    raise _Refused
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _Refused
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS_MOST:
+        raise _Refused
+    return int(text)
+
+
+def _check(value: Any, depth: int) -> None:
+    """What the decoder lets pass: depth and lone surrogates."""
+    if isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            raise _Refused
+    elif isinstance(value, dict | list):
+        if depth > DEEPEST:
+            raise _Refused
+        for inner in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check(inner, depth + 1)
+
+
+def _walk(text: str, place: int, depth: int) -> int:
+    """Past the value at ``place``; raises ``NotStrict`` at the first thing that is not allowed in it."""
+    char = text[place : place + 1]
+    if char == '"':
+        return _walk_text(text, place)
+    if char not in ("{", "["):
+        return _walk_word(text, place)
+    if depth > DEEPEST:
+        raise _at(text, place, f"nested more than {DEEPEST} deep")
+    keys: set[str] = set()
+    at = _skip_space(text, place + 1)
+    while text[at : at + 1] not in ("}", "]", ""):
+        if char == "{":
+            key, end = scanstring(text, at + 1, True)
+            if key in keys:
+                raise _at(text, at, f"the key {key!r} stands twice in one object")
+            keys.add(key)
+            _walk_text(text, at)
+            at = _skip_space(text, _skip_space(text, end) + 1)
+        at = _skip_space(text, _walk(text, at, depth + 1))
+        if text[at : at + 1] == ",":
+            at = _skip_space(text, at + 1)
+    return at + 1
+
+
+def _walk_text(text: str, place: int) -> int:
+    value, end = scanstring(text, place + 1, True)
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise _at(text, place, "a lone surrogate is not text")
+    return int(end)
+
+
+def _walk_word(text: str, place: int) -> int:
+    end = place
+    while end < len(text) and text[end] not in _ENDS:
+        end += 1
+    word = text[place:end]
+    if word in ("NaN", "Infinity", "-Infinity"):
+        raise _at(text, place, f"{word} is not JSON")
+    if word.lstrip("-").isdigit():
+        if len(word) > DIGITS_MOST:
+            raise _at(text, place, f"a number of more than {DIGITS_MOST:,} digits")
+    elif word not in ("true", "false", "null") and float(word) in (float("inf"), float("-inf")):
+        raise _at(text, place, f"{word[:40]} is too large a number")
+    return end
 
 
 def _member(text: str, place: int, step: str | int) -> int | None:
     """Where the value of one key or index begins inside the object or list that begins at ``place``."""
-    if place >= len(text) or text[place] not in "{[":
+    if text[place : place + 1] not in ("{", "["):
         return None
-    is_object = text[place] == "{"
     decoder, at, index = json.JSONDecoder(), _skip_space(text, place + 1), 0
-    while at < len(text) and text[at] not in "}]":
+    while text[at : at + 1] not in ("}", "]", ""):
         key: str | int = index
-        if is_object:
+        if text[place] == "{":
             key, at = scanstring(text, at + 1, True)
             at = _skip_space(text, _skip_space(text, at) + 1)
         if key == step:
             return at
         _value, at = decoder.raw_decode(text, at)
         at = _skip_space(text, at)
-        if at < len(text) and text[at] == ",":
+        if text[at : at + 1] == ",":
             at = _skip_space(text, at + 1)
         index += 1
     return None
 
 
 def _skip_space(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t\r\n":
+    while place < len(text) and text[place] in _SPACE:
         place += 1
     return place
 

@@ -93,8 +93,14 @@ def report(kind: str, value: object) -> Iterator[Mismatch]:
     """Everything that is wrong, outermost first."""
     from jsonschema import Draft7Validator
 
-    for error in sorted(Draft7Validator(load(kind)).iter_errors(value), key=lambda e: len(e.absolute_path)):
+    errors = sorted(Draft7Validator(load(kind)).iter_errors(value), key=lambda e: len(e.absolute_path))
+    for error in errors:
         yield Mismatch(tuple(error.absolute_path), _shorter(error.message))
+    if not errors:  # jsonschema takes 2.0 for a whole number, and a line end behind a name for no part of it
+        try:
+            check(kind, value)
+        except Mismatch as wrong:
+            yield wrong
 
 
 def _check(value: Any, schema: Schema, root: Schema, path: tuple[str | int, ...]) -> None:
@@ -102,7 +108,7 @@ def _check(value: Any, schema: Schema, root: Schema, path: tuple[str | int, ...]
         return _check(value, root["definitions"][schema["$ref"].rpartition("/")[2]], root, path)
     if "type" in schema:
         _check_type(value, schema["type"], path)
-    if "const" in schema and value != schema["const"]:
+    if "const" in schema and (value != schema["const"] or isinstance(value, bool) != isinstance(schema["const"], bool)):
         raise Mismatch(path, f"must be {schema['const']!r}")
     if "enum" in schema and value not in schema["enum"]:
         raise Mismatch(path, f"must be one of {', '.join(map(str, schema['enum']))}, not {_shorter(repr(value))}")
@@ -130,7 +136,7 @@ def _check_type(value: Any, wanted: str | list[str], path: tuple[str | int, ...]
 
 def _check_text(value: str, schema: Schema, path: tuple[str | int, ...]) -> None:
     if len(value) < schema.get("minLength", 0):
-        raise Mismatch(path, "must not be empty")
+        raise Mismatch(path, f"must have at least {schema['minLength']} character(s)")
     if len(value) > schema.get("maxLength", len(value)):
         raise Mismatch(path, f"must have at most {schema['maxLength']} characters")
     pattern = schema.get("pattern")

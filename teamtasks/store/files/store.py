@@ -248,7 +248,8 @@ class FileStore:
             at.settle()
             changes = Changes()
             changes.record("team_deleted", {})
-            at.commit(changes, at.file.header()["counters"], now=iso(time.time()), by=by, deleted=True)
+            counters = at.file.header()["counters"]
+            self.committed = at.commit(changes, counters, now=iso(time.time()), by=by, deleted=True)
             heal.remove(at)
 
     def check(self, *, fix: bool) -> list[Document]:
