@@ -103,7 +103,14 @@ class _Group(click.Group):
 
 
 class _Command(click.Command):
-    """Examples stand in help as they are typed."""
+    """Help explains the words too, and shows examples as they are typed."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(param.metavar, param.help) for param in words(BY_NAME[self.name or ""])]
+        if rows:
+            with formatter.section("Arguments"):
+                formatter.write_dl(rows)
+        super().format_options(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         command = BY_NAME[self.name or ""]

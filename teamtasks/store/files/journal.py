@@ -285,11 +285,15 @@ def start_segment(private: int, line: Line) -> None:
     The name is made durable before the new file takes its place: at every moment one of the two is there.
     """
     disk.write_new(private, layout.JOURNAL_NEW, encode(line), sync=True)
-    fd = disk.open_regular(private, layout.JOURNAL, os.O_RDONLY)
-    if fd is not None:
-        _keep(private, fd)
-    disk.rename(private, layout.JOURNAL_NEW, layout.JOURNAL)
-    disk.sync_directory(private)
+    try:
+        fd = disk.open_regular(private, layout.JOURNAL, os.O_RDONLY)
+        if fd is not None:
+            _keep(private, fd)
+        disk.rename(private, layout.JOURNAL_NEW, layout.JOURNAL)
+        disk.sync_directory(private)
+    except BaseException:
+        disk.discard(private, layout.JOURNAL_NEW)
+        raise
 
 
 def _keep(private: int, fd: int) -> None:
