@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from teamtasks.store.base import Result, Tx, View
 
     Documents = dict[str, dict[str, str]]
+    Logs = dict[str, list[str]]
 
 
 class MemoryView:
@@ -80,61 +81,72 @@ class MemoryTx(MemoryView):
         return f"{kind}-{self.counters[kind]}"
 
 
+class _Board:
+    """Everything at one revision. Commits put a new one in its place, so readers never wait and never see half of one."""
+
+    __slots__ = ("counters", "deleted", "documents", "logs", "revision")
+
+    def __init__(
+        self,
+        documents: Documents,
+        logs: Logs,
+        counters: dict[str, int],
+        revision: int,
+        *,
+        deleted: bool = False,
+    ) -> None:
+        self.documents, self.logs, self.counters = documents, logs, counters
+        self.revision, self.deleted = revision, deleted
+
+
 class MemoryStore:
     place = "memory"
 
     def __init__(self, team: str, document: Document, *, clock: Callable[[], float] = time.time) -> None:
         self.team = team
-        self._clock = clock
-        self._documents: Documents = {kind: {} for kind in KINDS}
-        self._documents["team"][team] = jsontext.dumps(document)
-        self._logs: dict[str, list[str]] = {log: [] for log in LOGS}
-        self._counters: dict[str, int] = {}
-        self._pulses: dict[tuple[str, int], Pulse] = {}
-        self._revision = 1
         self.committed: int | None = None
-        self._deleted = False
-        self._lock = RLock()
         self.history: list[Document] = []
+        documents: Documents = {kind: {} for kind in KINDS}
+        documents["team"][team] = jsontext.dumps(document)
+        self._board = _Board(documents, {log: [] for log in LOGS}, {}, 1)
+        self._pulses: dict[tuple[str, int], Pulse] = {}
+        self._clock = clock
+        self._lock = RLock()
 
     def transact(self, fn: Callable[[Tx], Result], *, by: str, rehearse: bool = False) -> tuple[Result, int]:
         with self._lock:
-            self._refuse_if_deleted()
-            tx = MemoryTx(self._documents, self._revision, iso(self._clock()), self._counters)
+            board = self._living()
+            tx = MemoryTx(board.documents, board.revision, iso(self._clock()), board.counters)
             value = fn(tx)
             if tx.changes:
-                self._commit(tx, by, rehearse)
-            return value, self._revision
+                self._commit(board, tx, by, rehearse)
+            return value, self._board.revision
 
-    def _commit(self, tx: MemoryTx, by: str, rehearse: bool) -> None:
+    def _commit(self, board: _Board, tx: MemoryTx, by: str, rehearse: bool) -> None:
         changes = tx.changes
-        for (kind, id), document in changes.puts.items():
-            if document is not None:
-                check_document(kind, id, document)
-        for log, document in changes.appended:
-            check_json(log, document)
-        if rehearse:
-            return
-        documents = {kind: dict(of_kind) for kind, of_kind in self._documents.items()}
+        documents = {kind: dict(of_kind) for kind, of_kind in board.documents.items()}
+        logs = {log: list(entries) for log, entries in board.logs.items()}
         for (kind, id), document in changes.puts.items():
             if document is None:
                 documents[kind].pop(id, None)
             else:
+                check_document(kind, id, document)
                 documents[kind][id] = jsontext.dumps(document)
         for log, document in changes.appended:
-            self._logs[log].append(jsontext.dumps(document))
-        self._documents, self._counters = documents, tx.counters
-        self._revision += 1
-        self.committed = self._revision
-        self.history.append({"rev": self._revision, "at": tx.now, "by": by, "events": changes.events})
+            check_json(log, document)
+            logs[log].append(jsontext.dumps(document))
+        if rehearse:
+            return
+        self._board = _Board(documents, logs, tx.counters, board.revision + 1)
+        self.committed = board.revision + 1
+        self.history.append({"rev": board.revision + 1, "at": tx.now, "by": by, "events": changes.events})
 
     def read(self) -> View:
-        with self._lock:
-            self._refuse_if_deleted()
-            return MemoryView(self._documents, self._revision, iso(self._clock()))
+        board = self._living()
+        return MemoryView(board.documents, board.revision, iso(self._clock()))
 
     def beat(self, agent: str, incarnation: int, fresh: Document, *, acted: bool) -> None:
-        self._refuse_if_deleted()
+        self._living()
         now = iso(self._clock())
         pulse: Any = {
             "format": 1,
@@ -150,35 +162,34 @@ class MemoryStore:
         self._pulses[agent, incarnation] = {k: v for k, v in merged.items() if v is not None}  # type: ignore[assignment]
 
     def life(self, agent: str) -> int | None:
-        return max([n for name, n in self._pulses if name == agent], default=None)
+        return max([n for name, n in list(self._pulses) if name == agent], default=None)
 
     def pulses(self) -> dict[tuple[str, int], Pulse]:
-        return {life: jsontext.loads(jsontext.dumps(pulse)) for life, pulse in self._pulses.items()}  # type: ignore[misc]
+        return {life: jsontext.loads(jsontext.dumps(pulse)) for life, pulse in list(self._pulses.items())}  # type: ignore[misc]
 
     def tail(self, log: str, after: int) -> tuple[list[Document], int]:
-        with self._lock:
-            texts, end = self._logs[log][after:], len(self._logs[log])
-        return [jsontext.loads(text) for text in texts], end  # type: ignore[misc]
+        entries = self._board.logs[log]
+        return [jsontext.loads(text) for text in entries[after:]], len(entries)  # type: ignore[misc]
 
     def wait(self, revision: int, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
-        while self._revision <= revision and time.monotonic() < deadline:
+        while self._board.revision <= revision and time.monotonic() < deadline:
             time.sleep(0.001)
-        return self._revision > revision
+        return self._board.revision > revision
 
     def delete(self, *, by: str) -> None:
         """The last commit; nothing is left after it."""
         with self._lock:
-            self._refuse_if_deleted()
-            self._deleted = True
-            self._revision += 1
+            board = self._living()
+            nothing: Documents = {kind: {} for kind in KINDS}
+            self._board = _Board(nothing, {log: [] for log in LOGS}, {}, board.revision + 1, deleted=True)
             self._pulses.clear()
-            self._logs = {log: [] for log in LOGS}
 
     def check(self, *, fix: bool) -> list[Document]:
-        self._refuse_if_deleted()
+        self._living()
         return []
 
-    def _refuse_if_deleted(self) -> None:
-        if self._deleted:
+    def _living(self) -> _Board:
+        if self._board.deleted:
             raise TeamNotFound(f"the team {self.team} was deleted", team=self.team)
+        return self._board

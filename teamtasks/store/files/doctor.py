@@ -10,7 +10,8 @@ from teamtasks.domain.errors import ForeignLedger, InvalidData, NewerFormat
 from teamtasks.domain.names import did_you_mean
 from teamtasks.store import validate
 from teamtasks.store.files import disk, heal, journal, layout, publish
-from teamtasks.store.files.session import EditedMeanwhile, Session
+from teamtasks.store.files.publish import EditedMeanwhile
+from teamtasks.store.files.session import Session
 from teamtasks.store.files.tasksfile import HEADER, SECTIONS
 
 TYPE_CHECKING = False
@@ -60,11 +61,12 @@ def _restored(at: Session, why: InvalidData) -> str:
         raise InvalidData("nothing in the journal is whole", hint="put a tasks.json back, or delete the team")
     at.line = last
     data = heal.rendered(at, state)
-    publish.write_beside(at, data)
     kept = ""
+    publish.write_beside(at, data)  # before anything is moved: a full disk fails here
     if disk.stamp(at.public, layout.TASKS) is not None:
         kept = f"; what was there is in {at.set_aside(layout.TASKS)}"
-    publish.show(at, data)
+    at.stamp = None
+    publish.replace(at, data)
     if "offset" in why.facts or not at.is_current(data):
         tasks = {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}
         at.start_segment(state, {**last, "tasks": tasks})

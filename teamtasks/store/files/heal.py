@@ -56,7 +56,7 @@ def heal(at: Session) -> None:
     raced = _raced_edit(at)
     _heal_tasks(at, state, died)
     if raced is not None:
-        _adopt_raced(at, raced)
+        _adopt_raced(at, *raced)
     return None
 
 
@@ -150,8 +150,7 @@ def _publish(at: Session, state: State, why: str) -> None:
     """tasks.json again, from the journal."""
     data = rendered(at, state)
     if at.is_current(data):
-        publish.write_beside(at, data)
-        publish.show(at, data)
+        publish.replace(at, data)
     else:  # an earlier version of teamtasks wrote this revision in another form: say so in the journal
         at.file = TasksFile(data)
         changes = Changes()
@@ -180,11 +179,10 @@ def adopt(at: Session, state: State, raw: bytes) -> None:
         revision = at.commit(changes, edits.counters_above(state.counters, changes), now=now, by="human")
         at.notice(f"tasks.json was edited: {count} task(s) taken over as revision {revision}")
     elif at.raw is None or not at.is_current(at.raw):
-        publish.write_beside(at, at.file.raw)
-        publish.show(at, at.file.raw)
+        publish.replace(at, at.file.raw)
 
 
-def _raced_edit(at: Session) -> bytes | None:
+def _raced_edit(at: Session) -> tuple[bytes, Stamp] | None:
     """An edit that raced with our last rename is in the predecessor of tasks.json, which is not what it was."""
     try:
         found = disk.read(at.public, layout.TASKS_PREVIOUS)
@@ -194,22 +192,22 @@ def _raced_edit(at: Session) -> bytes | None:
     except InvalidData:  # not a file: the name is ours, so it goes
         disk.remove_whatever(at.public, layout.TASKS_PREVIOUS)
         return None
-    raw = found[0] if found else b""
-    if not raw or is_ours(at, raw):
-        return None
-    if at.raw is None or not at.is_current(at.raw):  # healing tasks.json will replace the predecessor
-        at.quarantine(raw)
-    return raw
+    if found and found[0] and not is_ours(at, found[0]) and (at.raw is None or not at.is_current(at.raw)):
+        at.quarantine(found[0])  # healing tasks.json may replace the predecessor before we come to it
+    at.known = found[1] if found else None
+    return found
 
 
-def _adopt_raced(at: Session, raw: bytes) -> None:
+def _adopt_raced(at: Session, raw: bytes, stamp: Stamp) -> None:
     assert at.journal is not None
     try:
-        adopt(at, journal.replay(at.journal), raw)
+        if raw and not is_ours(at, raw):
+            adopt(at, journal.replay(at.journal), raw)
     except InvalidData as error:
         kept = at.quarantine(raw)
         at.notice(f"an edit of tasks.json raced with another command and cannot be used ({error.message}); it is in {kept}")
-    disk.remove(at.public, layout.TASKS_PREVIOUS)
+    if disk.stamp(at.public, layout.TASKS_PREVIOUS) == stamp:  # dealt with, and not saved again since
+        disk.remove(at.public, layout.TASKS_PREVIOUS)
 
 
 def _rewrite_messages(at: Session) -> None:
@@ -267,10 +265,9 @@ def begin(at: Session, state: State, events: list[dict[str, object]], *, by: str
     state.messages = found[0].rfind(b"\n") + 1 if found else 0
     tasks = {"rev": state.revision, "size": len(data), "crc": fingerprint(data)}
     first = {"rev": state.revision, "at": now, "by": by, "tasks": tasks, "id": os.urandom(8).hex()}
-    publish.write_beside(at, data)
     at.dirty = True
     at.start_segment(state, first, events)
-    publish.show(at, data)
+    publish.replace(at, data)
     at.dirty = False
 
 

@@ -64,7 +64,7 @@ def holder(fd: int) -> str:
 
 def sign(fd: int, text: str) -> None:
     """Over what is there, then cut to length: at no moment is the text of a dead holder gone and ours not there."""
-    os.ftruncate(fd, os.pwrite(fd, text.encode(), 0))
+    os.ftruncate(fd, os.pwrite(fd, text.encode("utf-8", "backslashreplace"), 0))
 
 
 def clear(fd: int) -> None:

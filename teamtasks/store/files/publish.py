@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from teamtasks.store.files.session import Session
 
 
+class EditedMeanwhile(Exception):
+    """tasks.json or the journal changed between our look and our commit: begin again with what is there now."""
+
+
 def write_beside(at: Session, data: bytes) -> None:
     """The next tasks.json, synced, under another name: a full disk fails here, before anything has happened."""
     if len(data) > disk.LARGEST:
@@ -34,17 +38,29 @@ def publish(at: Session, data: bytes | None, messages: bytes) -> None:
         put_messages(at.private, messages, at.line["messages"][0])
     if data is None:
         return
-    # The old file stays reachable: an edit that raced with the rename is found there by the next command.
+    _take_the_place(at, data)
+
+
+def replace(at: Session, data: bytes) -> None:
+    """A tasks.json that is not a commit of its own: missing, or an older one, or one that only looks different.
+
+    Whatever was saved there since it was read is not replaced.
+    """
+    write_beside(at, data)
+    if not at.is_undisturbed():
+        disk.discard(at.public, layout.TASKS_NEW)
+        raise EditedMeanwhile
+    at.known = at.stamp
+    _take_the_place(at, data)
+
+
+def _take_the_place(at: Session, data: bytes) -> None:
+    """The file beside becomes tasks.json. The old one stays reachable: an edit that raced with the rename is found there."""
     disk.remove(at.public, layout.TASKS_PREVIOUS)
     try:
         disk.link(at.public, layout.TASKS, layout.TASKS_PREVIOUS)
-    except (FileNotFoundError, PermissionError):  # deleted just now, or a file system without links
+    except (FileNotFoundError, PermissionError):  # deleted, or a file system without links
         pass
-    show(at, data)
-
-
-def show(at: Session, data: bytes) -> None:
-    """The file beside takes its place."""
     disk.rename(at.public, layout.TASKS_NEW, layout.TASKS)
     at.file, at.raw = TasksFile(data), data
     at.stamp = disk.stamp(at.public, layout.TASKS)

@@ -18,6 +18,7 @@ from teamtasks.domain.errors import InvalidData, OutcomeUnknown, StoreUnavailabl
 from teamtasks.domain.times import iso
 from teamtasks.store.files import disk, journal, layout, lock, publish
 from teamtasks.store.files.journal import fingerprint
+from teamtasks.store.files.publish import EditedMeanwhile
 from teamtasks.store.files.tasksfile import TasksFile
 
 TYPE_CHECKING = False
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
 COARSE = 20_000_000  # nanoseconds: the coarsest clock that file systems stamp files with, and some more
 ROTATE_AT = 8 * 1024 * 1024  # bytes of a segment beyond four times the ledger itself
-
-
-class EditedMeanwhile(Exception):
-    """tasks.json or the journal changed between our look and our commit: begin again with what is there now."""
 
 
 class Session:
@@ -55,6 +52,7 @@ class Session:
         self.file = TasksFile(b"")
         self.stamp: Stamp | None = None
         self.raw: bytes | None = None
+        self.known: Stamp | None = None  # a predecessor whose content healing has in hand
 
     def __enter__(self) -> Session:
         with self.reported:
@@ -231,7 +229,8 @@ class Session:
         assert self.journal is not None
         self.dirty = True
         try:
-            self._look_once_more()
+            if not self.is_undisturbed() or os.fstat(self.journal).st_size != self.journal_size:
+                raise EditedMeanwhile
             self.journal_size = journal.append(self.journal, line, self.journal_size)
         except OutcomeUnknown:
             raise
@@ -249,11 +248,12 @@ class Session:
             "rev": revision, "at": now, "by": by, "events": changes.events, "docs": docs, "logs": logs, "counters": counters
         }  # fmt: skip
 
-    def _look_once_more(self) -> None:
-        """Somebody may have saved tasks.json, or (against the rules) written the journal, since we looked."""
-        assert self.journal is not None
-        if disk.stamp(self.public, layout.TASKS) != self.stamp or os.fstat(self.journal).st_size != self.journal_size:
-            raise EditedMeanwhile
+    def is_undisturbed(self) -> bool:
+        """Whether nobody saved tasks.json since we looked, not even into the version that was replaced last."""
+        previous = disk.stamp(self.public, layout.TASKS_PREVIOUS)
+        return disk.stamp(self.public, layout.TASKS) == self.stamp and (
+            previous == self.known or self.is_predecessor(previous)
+        )
 
     def _rotate(self) -> None:
         """The next segment begins with the whole ledger; the commit that follows is its second line."""

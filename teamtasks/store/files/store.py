@@ -11,7 +11,8 @@ from teamtasks.domain.errors import InvalidData, LockTimeout, StoreUnavailable, 
 from teamtasks.domain.times import iso
 from teamtasks.store.base import Changes
 from teamtasks.store.files import disk, journal, layout
-from teamtasks.store.files.session import EditedMeanwhile, Session
+from teamtasks.store.files.publish import EditedMeanwhile
+from teamtasks.store.files.session import Session
 from teamtasks.store.files.tasksfile import TasksFile
 from teamtasks.store.files.view import FileTx, FileView
 from teamtasks.store.validate import check_document, check_json
@@ -64,22 +65,29 @@ class FileStore:
             for kind, id, each in [("team", self.team, document), *more]:
                 check_document(kind, id, each)
                 state.documents[kind][id] = each
-            heal.begin(at, state, [{"event": "team_created"}], by=by, now=iso(time.time()))
+            try:
+                heal.begin(at, state, [{"event": "team_created"}], by=by, now=iso(time.time()))
+            except EditedMeanwhile:
+                raise TeamExists(f"somebody has just made a team {self.team!r}", team=self.team) from None
         self.committed = 1
         return 1
 
     def transact(self, fn: Callable[[Tx], Result], *, by: str, rehearse: bool = False) -> tuple[Result, int]:
         try:
             with self._turn() as at:
-                for _look in range(RACES):
-                    try:
-                        at.settle()
-                        return self._run(at, fn, by, rehearse)
-                    except EditedMeanwhile:
-                        continue
-                raise StoreUnavailable(f"{layout.TASKS} is being written by another program all the time")
+                return self._undisturbed(at, lambda: self._run(at, fn, by, rehearse))
         finally:
             self._released = time.monotonic()
+
+    def _undisturbed(self, at: Session, work: Callable[[], Result]) -> Result:
+        """Settles and works; begins again when somebody saved tasks.json in between."""
+        for _race in range(RACES):
+            try:
+                at.settle()
+                return work()
+            except EditedMeanwhile:
+                continue
+        raise StoreUnavailable(f"{layout.TASKS} is being written by another program all the time")
 
     def _run(self, at: Session, fn: Callable[[Tx], Result], by: str, rehearse: bool) -> tuple[Result, int]:
         tx = FileTx(at.file, at.line["rev"])
@@ -244,12 +252,14 @@ class FileStore:
         """The last commit says so; then everything of ours goes. Claude Code's own files in the directory stay."""
         from teamtasks.store.files import heal
 
+        changes = Changes()
+        changes.record("team_deleted", {})
         with self._turn() as at, at.reported:
-            at.settle()
-            changes = Changes()
-            changes.record("team_deleted", {})
-            counters = at.file.header()["counters"]
-            self.committed = at.commit(changes, counters, now=iso(time.time()), by=by, deleted=True)
+
+            def last_commit() -> int:
+                return at.commit(changes, at.file.header()["counters"], now=iso(time.time()), by=by, deleted=True)
+
+            self.committed = self._undisturbed(at, last_commit)
             heal.remove(at)
 
     def check(self, *, fix: bool) -> list[Document]:
