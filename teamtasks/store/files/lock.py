@@ -14,7 +14,7 @@ import sys
 from fcntl import LOCK_EX, LOCK_NB, flock
 from time import monotonic, sleep
 
-from teamtasks.domain.errors import InvalidData, LockTimeout
+from teamtasks.domain.errors import LockTimeout
 from teamtasks.domain.untrusted import one_line
 from teamtasks.store.files import disk, layout
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAY_AFTER = 1.0
-_OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Patience:
@@ -39,15 +38,10 @@ class Patience:
 def acquire(private: int, patience: Patience) -> int:
     """A descriptor of the locked lock file."""
     while True:
+        fd = disk.open_regular(private, layout.LOCK, os.O_RDWR | os.O_CREAT)
+        if fd is None:
+            raise FileNotFoundError(layout.LOCK)  # the directory itself was removed
         try:
-            fd = os.open(layout.LOCK, _OPEN, disk.FILE_MODE, dir_fd=private)
-        except OSError as error:
-            if os.path.islink(disk.path_of(private, layout.LOCK)):
-                path = disk.path_of(private, layout.LOCK)
-                raise InvalidData(f"{path} is a symlink", hint="remove it", path=path) from error
-            raise
-        try:
-            disk.make_private(fd, os.fstat(fd))
             take(fd, patience)
             # Deleted or replaced while we waited: whoever comes now would lock another file beside us.
             if disk.names_same(fd, layout.LOCK, private):
