@@ -40,7 +40,7 @@ def brief(task: Task, dependencies: Sequence[Task], *, reader: str, command: str
     parts = [
         f"{_title(task)}\n{_standing(task, dependencies, reader, command)}",
         fenced("description", _cut(task["description"], DESCRIPTION_MOST, more)) if task["description"] else "",
-        _criteria(task),
+        _criteria(task, more),
         _results(dependencies, command),
         _tried(task, more),
         _late(task, more),
@@ -85,8 +85,10 @@ def _endings(task: Task, command: str) -> str:
     )
 
 
-def _criteria(task: Task) -> str:
-    lines = [f"{n}. {one_line(text, LINE_MOST)}" for n, text in enumerate(task["acceptance_criteria"], 1)]
+def _criteria(task: Task, more: str) -> str:
+    lines = []
+    for number, text in enumerate(task["acceptance_criteria"], 1):
+        lines.append(f"{number}. {one_line(text, LINE_MOST)}" + (f" (all of it: {more})" if len(text) > LINE_MOST else ""))
     return "\n".join(["Done means:", *lines]) if lines else ""
 
 

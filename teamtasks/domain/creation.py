@@ -129,6 +129,8 @@ def _checked_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
     if not metadata:
         return {}
+    if not _has_text_names(metadata):
+        raise InvalidInput("the names in metadata are texts")
     try:
         checked_text("the metadata", dumps(dict(metadata)), METADATA_MOST)
     except (TypeError, ValueError, RecursionError) as error:
@@ -136,6 +138,12 @@ def _checked_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     if _depth(metadata) > METADATA_DEEPEST:
         raise InvalidInput(f"the metadata is nested more than {METADATA_DEEPEST} deep")
     return dict(metadata)
+
+
+def _has_text_names(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(name, str) for name in value) and all(map(_has_text_names, value.values()))
+    return all(map(_has_text_names, value)) if isinstance(value, list | tuple) else True
 
 
 def _depth(value: Any) -> int:

@@ -64,7 +64,7 @@ class TasksFile:
             revision = self.header()["revision"]
         except (ValueError, KeyError, TypeError, RecursionError):
             return 0
-        return revision if isinstance(revision, int) else 0
+        return revision if isinstance(revision, int) and not isinstance(revision, bool) else 0
 
     def get(self, kind: str, id: str) -> Any:
         if kind == "team":
