@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from teamtasks.app.lookup import find, free
 from teamtasks.app.members import acting, seen
-from teamtasks.domain import agents, graph, tasks
+from teamtasks.domain import agents, graph, holds, tasks
 from teamtasks.domain.brief import brief as brief_text
 from teamtasks.domain.errors import InvalidInput, NothingReady, NotTheHolder, PlanFinished, TaskAlreadyCompleted, TooLate
 from teamtasks.domain.names import task_id
@@ -82,7 +82,7 @@ def note(store: Store, who: Actor, id: str, text: str, *, attempt: int | None = 
         agent = acting(tx, who)
         task = find(tx, id)
         if attempt is not None or (task["status"] == "in_progress" and task["assignee"] == who.name):
-            tasks.check_hold(task, who, attempt)
+            holds.check_hold(task, who, attempt)
         noted = tasks.note(task, str(who), text, tx.now)
         tx.put("task", task["id"], noted)
         tx.record("task_noted", task=task["id"])
@@ -106,11 +106,11 @@ def complete(
     """Done. Said twice with the same attempt it counts once; said too late it is kept, and refused."""
 
     def late(task: Task, attempt: int, now: str) -> LateResult:
-        return tasks.late_completion(task, who, attempt, result, list(evidence), now)
+        return holds.late_completion(task, who, attempt, result, list(evidence), now)
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
-        if tasks.already_completed(task, who, attempt):
+        if holds.already_completed(task, who, attempt):
             return _Outcome(task, agent, repeated=True)
         refused = _not_the_holder(tx, who, agent, task, attempt, force, late)
         if refused is not None:
@@ -142,11 +142,11 @@ def fail(
     """Back to pending with everything that was learned: the next brief tells it."""
 
     def late(_task: Task, attempt: int, now: str) -> LateResult:
-        return tasks.late_failure(who, attempt, reason, tried, output, now)
+        return holds.late_failure(who, attempt, reason, tried, output, now)
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
-        if tasks.already_ended(task, who, attempt, "failed"):
+        if holds.already_ended(task, who, attempt, "failed"):
             return _Outcome(task, agent, repeated=True)
         refused = _not_the_holder(tx, who, agent, task, attempt, force, late)
         if refused is not None:
@@ -166,7 +166,7 @@ def release(store: Store, who: Actor, id: str, *, reason: str, attempt: int | No
 
     def body(tx: Tx) -> _Outcome:
         agent, task = acting(tx, who), find(tx, id)
-        if tasks.already_ended(task, who, attempt, "released"):
+        if holds.already_ended(task, who, attempt, "released"):
             return _Outcome(task, agent, repeated=True)
         if not _by_force(who, agent, task, force):
             _check_hold(who, agent, task, attempt)
@@ -224,7 +224,7 @@ def _not_the_holder(
     try:
         _check_hold(who, agent, task, attempt)
     except TooLate as refusal:
-        kept = tasks.with_late_result(task, late(task, int(str(refusal.facts["attempt"])), tx.now))
+        kept = holds.with_late_result(task, late(task, int(str(refusal.facts["attempt"])), tx.now))
         tx.put("task", task["id"], kept)
         tx.record("late_result_kept", task=task["id"], agent=who.name, attempt=refusal.facts["attempt"])
         refusal.message += "; what you brought is kept on the task"
@@ -234,7 +234,7 @@ def _not_the_holder(
 
 def _check_hold(who: Actor, agent: Agent | None, task: Task, attempt: int | None) -> None:
     try:
-        tasks.check_hold(task, who, attempt)
+        holds.check_hold(task, who, attempt)
     except NotTheHolder as refusal:
         if agents.may_override(who, agent) and task["status"] == "in_progress":
             refusal.hint = "add --force to act in the place of its holder"

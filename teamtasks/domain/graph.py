@@ -111,16 +111,19 @@ def find_cycle(tasks: Mapping[str, Head]) -> list[str] | None:
     """A cycle among these tasks, as a path that begins and ends with the same id; None if there is none."""
     settled: set[str] = set()
     for start in tasks:
-        path, on_path = [start], {start: iter(tasks[start]["dependencies"])}
-        while path and start not in settled:
-            following = next(on_path[path[-1]], None)
+        path = [] if start in settled else [start]
+        on_path, left = set(path), {start: iter(tasks[start]["dependencies"])}
+        while path:
+            following = next(left[path[-1]], None)
             if following is None:
+                on_path.discard(path[-1])
                 settled.add(path.pop())
-            elif following in path:
+            elif following in on_path:
                 return [*path[path.index(following) :], following]
             elif following in tasks and following not in settled:
                 path.append(following)
-                on_path[following] = iter(tasks[following]["dependencies"])
+                on_path.add(following)
+                left[following] = iter(tasks[following]["dependencies"])
     return None
 
 

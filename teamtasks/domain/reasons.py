@@ -84,10 +84,12 @@ def _reserved(
 ) -> Reason:
     agent = agents.get(name)
     sign = last_sign(pulses.get((name, agent["incarnation"])), now) if agent else ""
+    lacks = [n for n in task.get("needs", ()) if agent and n not in agent["capabilities"]]
+    unable = f", who has not declared {' and '.join(lacks)}" if lacks else ""
     busy = f", who is busy with {', '.join(agent['holds'])}" if agent and agent["holds"] else ""
     return {
         "cause": "reserved",
-        "text": f"ready, reserved for {name}{busy}{', ' + sign if sign else ''}",
+        "text": f"ready, reserved for {name}{unable}{busy}{', ' + sign if sign else ''}",
         "holder": name,
         "next": f"{command} assign {task['id']} --nobody",
     }

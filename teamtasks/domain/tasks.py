@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from teamtasks.domain.errors import (
     AssignedToAnother,
-    AttemptRequired,
     CapabilityMissing,
     InvalidInput,
-    NotTheHolder,
     Refused,
     TaskAlreadyClaimed,
     TaskAlreadyCompleted,
     TaskBlocked,
-    TooLate,
 )
-from teamtasks.domain.names import split_incarnation
 from teamtasks.domain.times import age, seconds_between
 
 TYPE_CHECKING = False
@@ -27,9 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from teamtasks.domain.agents import Actor
-    from teamtasks.domain.documents import Agent, Claim, Evidence, Failure, LateResult, Task
+    from teamtasks.domain.documents import Agent, Claim, Evidence, Failure, Task
 
-LATE_RESULTS_KEPT = 20
 OUTPUT_KEPT = 8_000  # characters of a failed attempt's output: the end of it, where the error is
 TEXT_MOST = 64_000
 
@@ -107,66 +102,6 @@ def refuse_if_held(task: Task, now: str) -> None:
         )
 
 
-def check_hold(task: Task, who: Actor, attempt: int | None) -> None:
-    """Passes the current holder with the current attempt; everybody else is told what is the case.
-
-    The attempt must be given from the second on: by then a late agent of the same name may still be at work.
-    """
-    if attempt is not None and not 1 <= attempt <= max(1, task["attempts"]):
-        raise InvalidInput(f"{task['id']} has no attempt {attempt}", task=task["id"], attempts=task["attempts"])
-    if task["status"] == "in_progress" and task["assignee"] == who.name:
-        return _check_current(task, who, attempt)
-    past = _past_attempt(task, who, attempt)
-    if past is not None:
-        raise _too_late(task, who, past["attempt"])
-    if task["status"] == "completed":
-        refuse_if_held(task, "")
-    raise _not_the_holder(task, who)
-
-
-def _check_current(task: Task, who: Actor, attempt: int | None) -> None:
-    """For the agent whose name is on the task: is it this life, and this attempt?"""
-    current = task["claim"]
-    if who.incarnation is not None and who.incarnation > current["incarnation"]:
-        raise _not_the_holder(task, who)
-    if attempt is None and current["attempt"] > 1:
-        raise AttemptRequired(
-            f"{task['id']} is at attempt {current['attempt']}: say which one is yours",
-            hint="add --attempt N (your brief says which), or set TEAMTASKS_ATTEMPT",
-            task=task["id"],
-        )
-    given = current["attempt"] if attempt is None else attempt
-    if given != current["attempt"] or who.incarnation not in (None, current["incarnation"]):
-        raise _too_late(task, who, given)
-
-
-def _not_the_holder(task: Task, who: Actor) -> NotTheHolder:
-    name, holder = who.name, task["assignee"] if task["status"] == "in_progress" else None
-    if holder is None:
-        held, hint = "it is pending: nobody does", f"teamtasks claim {task['id']}"
-    elif holder == who.name:  # its own earlier life
-        name, held = str(who), f"{holder}_{task['claim']['incarnation']} does"
-        hint = f"teamtasks --as {who} claim {task['id']}"
-    else:
-        held, hint = f"{holder} does", f"teamtasks show {task['id']}"
-    return NotTheHolder(f"{name} does not hold {task['id']}: {held}", hint=hint, task=task["id"], holder=holder)
-
-
-def already_completed(task: Task, who: Actor, attempt: int | None) -> bool:
-    """Whether this very agent completed it in this very attempt: said again, it counts once."""
-    given = attempt if attempt is not None else 1
-    by = split_incarnation(task.get("completed_by", ""))[0]
-    return task["status"] == "completed" and by == who.name and given == task["attempts"]
-
-
-def already_ended(task: Task, who: Actor, attempt: int | None, kind: str) -> bool:
-    """Whether this very agent ended this very attempt in this way. Without an attempt it speaks of what it holds now."""
-    if attempt is None and task["status"] == "in_progress" and task["assignee"] == who.name:
-        return False
-    past = _past_attempt(task, who, attempt if attempt is not None else 1)
-    return past is not None and past["kind"] == kind
-
-
 def complete(task: Task, who: Actor, result: str, evidence: list[Evidence], now: str) -> Task:
     """Done, by whoever says so. Completed over the head of its holder, the holder's attempt has ended without success."""
     checked_text("the result", result)
@@ -198,11 +133,11 @@ def checked_evidence(task: Task, evidence: list[Evidence]) -> list[Evidence]:
 def fail(task: Task, reason: str, tried: Sequence[str], output: str, now: str) -> Task:
     """Back to pending, with everything that was learned."""
     back = ended(task, "failed", required_text("the reason", reason), now)
-    back["failures"][-1].update(_learned(tried, output))
+    back["failures"][-1].update(learned(tried, output))
     return back
 
 
-def _learned(tried: Sequence[str], output: str) -> Any:
+def learned(tried: Sequence[str], output: str) -> Any:
     learned: dict[str, Any] = {}
     if tried:
         learned["tried"] = [required_text("what was tried", t) for t in tried]
@@ -247,28 +182,6 @@ def note(task: Task, by: str, text: str, now: str) -> Task:
     return {**task, "notes": [*task.get("notes", ()), {"at": now, "by": by, "text": text}]}
 
 
-def late_completion(task: Task, who: Actor, attempt: int, result: str, evidence: list[Evidence], now: str) -> LateResult:
-    text = checked_text("the result", result)
-    late: LateResult = {"attempt": attempt, "agent": who.name, "at": now, "outcome": "completed", "text": text}
-    if evidence:
-        late["evidence"] = checked_evidence(task, evidence)
-    return late
-
-
-def late_failure(who: Actor, attempt: int, reason: str, tried: Sequence[str], output: str, now: str) -> LateResult:
-    text = required_text("the reason", reason)
-    late: LateResult = {"attempt": attempt, "agent": who.name, "at": now, "outcome": "failed", "text": text}
-    late.update(_learned(tried, output))
-    return late
-
-
-def with_late_result(task: Task, late: LateResult) -> Task:
-    """The task with what a late agent brought, once."""
-    kept = task.get("late_results", [])
-    same = [k for k in kept if {**k, "at": ""} == {**late, "at": ""}]
-    return task if same else {**task, "late_results": [*kept, late][-LATE_RESULTS_KEPT:]}
-
-
 def ended(task: Task, kind: str, reason: str, now: str) -> Task:
     """Pending again, the attempt on record. The number stays: the next claim is another attempt."""
     held: Claim = task["claim"]
@@ -299,34 +212,6 @@ def _held(task: Task, name: str, incarnation: int, now: str) -> Task:
 
 def _without_claim(task: Task) -> Task:
     return {key: value for key, value in task.items() if key != "claim"}  # type: ignore[return-value]
-
-
-def _past_attempt(task: Task, who: Actor, attempt: int | None) -> Failure | None:
-    """The latest attempt of this agent that has ended, or the one it names."""
-    for failure in reversed(task.get("failures", [])):
-        if (
-            failure["agent"] == who.name
-            and attempt in (None, failure["attempt"])
-            and who.incarnation in (None, failure["incarnation"])
-        ):
-            return failure
-    return None
-
-
-def _too_late(task: Task, who: Actor, attempt: int) -> TooLate:
-    if task["status"] == "in_progress":
-        now = f"attempt {task['claim']['attempt']} is in the hands of {task['assignee']}"
-    else:
-        now = f"it is {task['status']}"
-    return TooLate(
-        f"too late: {who.name}'s attempt {attempt} on {task['id']} has ended, {now}",
-        hint="stop work on it; then: teamtasks claim",
-        task=task["id"],
-        attempt=attempt,
-        attempts=task["attempts"],
-        status=task["status"],
-        holder=task["assignee"],
-    )
 
 
 def blocked(task: Task, blockers: Sequence[Task], now: str) -> TaskBlocked:

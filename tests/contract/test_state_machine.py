@@ -82,21 +82,31 @@ class TeamMachine(RuleBasedStateMachine):
         self.last: tuple[str, tuple[Any, ...], dict[str, Any]] | None = None
         self.attempts: dict[str, int] = {}
 
-    @initialize(plan=st.lists(st.tuples(st.integers(0, 4), st.lists(numbers, max_size=2)), min_size=3, max_size=6))
+    @initialize(plan=st.lists(st.tuples(st.integers(1, 2), st.lists(numbers, max_size=2)), min_size=3, max_size=6))
     def open(self, plan: list[tuple[int, list[int]]]) -> None:
         """A team that is under way: random acts on an empty one would nearly all be refused."""
         self.place = self.resources.enter_context(quick_place())
         self.ledger = Ledger(new_store(self.kind, self.place))
         self.acts = Acts(self.ledger.store)
-        for name in NAMES[:2]:
-            self.join(name, ["go"])
+        self.join(NAMES[0], ["go"])
+        self.join(NAMES[1], [])
+        self.create(Who(HUMAN), 1, [], ("go",), None, None)
         for priority, after in plan:
             self.plan(priority, after)
 
     def teardown(self) -> None:
         with self.resources:
             if hasattr(self, "ledger"):
+                self.finish_everything()
                 self.look_everything_over()
+
+    def finish_everything(self) -> None:
+        """Dependencies lead to no dead end: in some order everything can be completed, and then the plan is finished."""
+        while unfinished := [task for task in self.model.tasks.values() if task.status != "completed"]:
+            able = [task for task in unfinished if not self.model.blockers(task)]
+            assert able
+            self.act("complete", Who(HUMAN), able[0].id, attempt=None, text="", force=True)
+        self.claim(Who("finally"), another=False)
 
     def look_everything_over(self) -> None:
         assert [f for f in self.ledger.store.check(fix=False) if f["severity"] == "problem"] == []
@@ -178,6 +188,16 @@ class TeamMachine(RuleBasedStateMachine):
             id, attempt, name, life, _how = data.draw(st.sampled_from(past))
             self.end(Who(name, data.draw(st.sampled_from((None, life)))), id, how, attempt, text)
 
+    @rule(data=st.data(), text=texts, how=st.sampled_from(("completed", "failed", "released", "noted")))
+    def fumble(self, data: st.DataObject, text: str, how: str) -> None:
+        """A holder, or an earlier or later life of it, acts on what it holds and names a wrong attempt, or none."""
+        held = [task for task in self.model.tasks.values() if task.holder]
+        if held:
+            task = data.draw(st.sampled_from(held))
+            life = data.draw(st.sampled_from((None, task.life, max(1, (task.life or 1) - 1), (task.life or 1) + 1)))
+            attempt = data.draw(st.sampled_from((None, task.attempts, task.attempts - 1)))
+            self.end(Who(task.holder or "", life), task.id, how, attempt, text)
+
     @rule(name=st.sampled_from(NAMES), text=texts)
     def live_again(self, name: str, text: str) -> None:
         """An agent is replaced at work; the new one takes over; the old one comes back."""
@@ -191,6 +211,8 @@ class TeamMachine(RuleBasedStateMachine):
     def end(self, who: Who, id: str, how: str, attempt: int | None, text: str) -> None:
         if how == "completed":
             self.act("complete", who, id, attempt=attempt, text=text, force=False)
+        elif how == "noted":
+            self.act("note", who, id, attempt=attempt)
         else:
             self.act("give_back", who, id, how=how, attempt=attempt, text=text, force=False)
 

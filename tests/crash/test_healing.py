@@ -308,20 +308,22 @@ def test_the_fence_of_a_task_cannot_be_lowered_by_hand(cli, pair):
     assert (pair.task("task-1")["attempts"], pair.task("task-1")["title"]) == (1, "first")
 
 
-def test_an_edit_is_not_overwritten_before_it_is_committed(cli, pair):
-    """Its commit cannot be made (there is no room for the new file): what the person saved stays as it is."""
+@pytest.mark.parametrize("full", [".tasks.json.new", "the journal"])
+def test_an_edit_is_not_overwritten_before_it_is_committed(cli, pair, full):
+    """Its commit cannot be made, because one of the two files has no room: what the person saved stays as it is."""
     document = pair.document()
     document["tasks"][0]["title"] = "first"
-    edited = pair.save(document)
-    journal_before = pair.journal.read_bytes()
+    edited, journal_before = pair.save(document), pair.journal.read_bytes()
+    limit = 300 if full == ".tasks.json.new" else len(journal_before) + 50
+    assert full == ".tasks.json.new" or limit > len(edited) + 100
 
     refused = subprocess.run(
-        ["prlimit", "--fsize=300:300", TEAMTASKS, "create", "three"],
+        ["prlimit", f"--fsize={limit}:{limit}", TEAMTASKS, "create", "three"],
         capture_output=True, text=True, env=cli.environ(), check=False,
     )  # fmt: skip
 
     assert refused.returncode == 9
-    assert refused.stderr.startswith("error[store_unavailable]: writing .tasks.json.new failed: File too large")
+    assert refused.stderr.startswith(f"error[store_unavailable]: writing {full} failed: File too large")
     assert (pair.tasks.read_bytes(), pair.journal.read_bytes()) == (edited, journal_before)
     assert EDITED in cli("create", "three").err
     assert pair.titles() == {"task-1": "first", "task-2": "two", "task-3": "three"}

@@ -268,6 +268,12 @@ def test_whoami_says_team_agent_and_what_is_held(story):
     assert story("whoami", TEAMTASKS_AGENT="db_1").out.startswith("db_1, teammate of team payments")
 
 
+def test_whoami_tells_a_replaced_life_that_it_was_replaced(story):
+    story("join", "db")
+    told = story("--as", "db_1", "whoami", code=None)
+    assert "replaced by db_2" in told.out + told.err
+
+
 def test_a_heartbeat_is_written_to_the_agents_own_file_and_not_to_the_ledger(story, public):
     before = ledger(story.home)
     told = story("--as", "db", "heartbeat", "--context", "65", "--doing", "writing tests")
@@ -379,6 +385,13 @@ def test_notes_come_from_anybody_and_from_stdin(story):
     assert [(n["by"], n["text"]) for n in story("show", "3", "--json").json["task"]["notes"]] == [
         ("human", "one"), ("backend", "two"),
     ]  # fmt: skip
+
+
+def test_a_text_from_stdin_ends_where_its_last_line_ends(story):
+    story("note", "3", "-", stdin="one\n")
+    story("--as", "db", "fail", "2", "--attempt", "2", "--reason", "-", stdin="two\nlines\n")
+    assert story("show", "3", "--json").json["task"]["notes"][-1]["text"] == "one"
+    assert story("show", "2", "--json").json["task"]["failures"][-1]["reason"] == "two\nlines"
 
 
 def test_complete_keeps_result_and_evidence_and_says_what_is_ready_now(story):
@@ -524,6 +537,7 @@ def test_schema_lists_the_schemas_and_prints_one(cli):
     names = cli("schema", "-q").out.split()
     assert names == cli("schema").out.split()
     assert {"task", "agent", "team", "tasks", "answers"} <= set(names)
+    assert cli("schema", "task", "-q").out
     assert json.loads(cli("schema", "task").out)["properties"]["status"]["enum"] == ["pending", "in_progress", "completed"]
 
 

@@ -7,7 +7,8 @@ from typing import Any, NotRequired, get_origin, get_type_hints
 import pytest
 
 from teamtasks.domain import documents as types
-from teamtasks.domain.tasks import LATE_RESULTS_KEPT, TEXT_MOST
+from teamtasks.domain.holds import LATE_RESULTS_KEPT
+from teamtasks.domain.tasks import TEXT_MOST
 from teamtasks.store import validate
 from teamtasks.store.files.tasksfile import TASK_ORDER
 

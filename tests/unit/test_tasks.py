@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from teamtasks.domain import holds
 from teamtasks.domain import tasks as rules
 from teamtasks.domain.agents import Actor
 from teamtasks.domain.errors import (
@@ -159,18 +160,18 @@ def test_what_was_taken_over_is_on_record() -> None:
 
 @pytest.mark.parametrize(("who", "attempt"), [("backend", 1), ("backend_1", 1), ("backend", None), ("backend_1", None)])
 def test_the_holder_may_act_on_the_first_attempt_whether_or_not_it_names_it(who: str, attempt: int | None) -> None:
-    rules.check_hold(held(attempt=1), Actor(who), attempt)
+    holds.check_hold(held(attempt=1), Actor(who), attempt)
 
 
 @pytest.mark.parametrize("who", ["backend", "backend_2"])
 def test_the_holder_may_act_on_a_later_attempt_that_it_names(who: str) -> None:
-    rules.check_hold(held(attempt=3, incarnation=2), Actor(who), 3)
+    holds.check_hold(held(attempt=3, incarnation=2), Actor(who), 3)
 
 
 @pytest.mark.parametrize("who", ["backend", "backend_1"])
 def test_from_the_second_attempt_on_it_must_be_named(who: str) -> None:
     with pytest.raises(AttemptRequired) as refusal:
-        rules.check_hold(held(attempt=2), Actor(who), None)
+        holds.check_hold(held(attempt=2), Actor(who), None)
     assert refusal.value.message == "task-1 is at attempt 2: say which one is yours"
     assert refusal.value.hint == "add --attempt N (your brief says which), or set TEAMTASKS_ATTEMPT"
     assert refusal.value.facts == {"task": "task-1"}
@@ -178,7 +179,7 @@ def test_from_the_second_attempt_on_it_must_be_named(who: str) -> None:
 
 def test_an_attempt_that_has_not_been_is_a_mistake_not_a_late_agent() -> None:
     with pytest.raises(InvalidInput) as refusal:
-        rules.check_hold(held(attempt=2), BACKEND, 3)
+        holds.check_hold(held(attempt=2), BACKEND, 3)
     assert refusal.value.message == "task-1 has no attempt 3"
     assert refusal.value.facts == {"task": "task-1", "attempts": 2}
 
@@ -186,13 +187,13 @@ def test_an_attempt_that_has_not_been_is_a_mistake_not_a_late_agent() -> None:
 @pytest.mark.parametrize("attempt", [0, -1])
 def test_an_attempt_below_one_is_no_attempt(attempt: int) -> None:
     with pytest.raises(InvalidInput):
-        rules.check_hold(held(attempt=2), BACKEND, attempt)
+        holds.check_hold(held(attempt=2), BACKEND, attempt)
 
 
 def test_the_holder_with_an_attempt_of_its_own_that_has_ended_is_too_late() -> None:
     again = held(attempt=2, failures=[failure(1)])
     with pytest.raises(TooLate) as refusal:
-        rules.check_hold(again, BACKEND, 1)
+        holds.check_hold(again, BACKEND, 1)
     assert refusal.value.message == (
         "too late: backend's attempt 1 on task-1 has ended, attempt 2 is in the hands of backend"
     )
@@ -209,12 +210,12 @@ def test_the_holder_with_an_attempt_of_its_own_that_has_ended_is_too_late() -> N
 def test_an_earlier_life_of_the_holder_is_too_late_even_with_the_current_attempt() -> None:
     taken_over = held(attempt=2, incarnation=2, failures=[failure(1, kind="taken_over")])
     with pytest.raises(TooLate):
-        rules.check_hold(taken_over, Actor("backend_1"), 2)
+        holds.check_hold(taken_over, Actor("backend_1"), 2)
 
 
 def test_a_new_incarnation_that_has_not_claimed_is_not_told_that_the_attempt_ended() -> None:
     with pytest.raises(NotTheHolder) as refusal:
-        rules.check_hold(held(attempt=1, incarnation=1), Actor("backend_2"), 1)
+        holds.check_hold(held(attempt=1, incarnation=1), Actor("backend_2"), 1)
     assert refusal.value.message == "backend_2 does not hold task-1: backend_1 does"
     assert refusal.value.hint == "teamtasks --as backend_2 claim task-1"
 
@@ -222,7 +223,7 @@ def test_a_new_incarnation_that_has_not_claimed_is_not_told_that_the_attempt_end
 @pytest.mark.parametrize("attempt", [None, 1])
 def test_an_agent_whose_task_went_to_another_is_too_late(attempt: int | None) -> None:
     with pytest.raises(TooLate) as refusal:
-        rules.check_hold(held(by="db", attempt=2, failures=[failure(1)]), BACKEND, attempt)
+        holds.check_hold(held(by="db", attempt=2, failures=[failure(1)]), BACKEND, attempt)
     assert refusal.value.message == "too late: backend's attempt 1 on task-1 has ended, attempt 2 is in the hands of db"
     assert refusal.value.facts["holder"] == "db"
 
@@ -230,7 +231,7 @@ def test_an_agent_whose_task_went_to_another_is_too_late(attempt: int | None) ->
 def test_without_an_attempt_the_latest_one_that_ended_is_meant() -> None:
     past = [failure(1), failure(2, agent="db"), failure(3), failure(4, agent="db")]
     with pytest.raises(TooLate) as refusal:
-        rules.check_hold(task(attempts=4, failures=past), BACKEND, None)
+        holds.check_hold(task(attempts=4, failures=past), BACKEND, None)
     assert refusal.value.facts["attempt"] == 3
     assert refusal.value.message == "too late: backend's attempt 3 on task-1 has ended, it is pending"
 
@@ -238,18 +239,18 @@ def test_without_an_attempt_the_latest_one_that_ended_is_meant() -> None:
 def test_a_late_incarnation_is_told_about_its_own_attempt() -> None:
     past = [failure(1, incarnation=1), failure(2, incarnation=2)]
     with pytest.raises(TooLate) as refusal:
-        rules.check_hold(task(attempts=2, failures=past), Actor("backend_1"), None)
+        holds.check_hold(task(attempts=2, failures=past), Actor("backend_1"), None)
     assert refusal.value.facts["attempt"] == 1
 
 
 def test_an_agent_whose_task_was_completed_by_another_is_too_late() -> None:
     with pytest.raises(TooLate, match=r"on task-1 has ended, it is completed$"):
-        rules.check_hold(done(by="db", attempt=2, failures=[failure(1)]), BACKEND, 1)
+        holds.check_hold(done(by="db", attempt=2, failures=[failure(1)]), BACKEND, 1)
 
 
 def test_an_agent_whose_name_begins_like_the_holders_is_not_its_next_life() -> None:
     with pytest.raises(NotTheHolder) as refusal:
-        rules.check_hold(held(by="data"), Actor("data_eng"), 1)
+        holds.check_hold(held(by="data"), Actor("data_eng"), 1)
     assert refusal.value.message == "data_eng does not hold task-1: data does"
 
 
@@ -257,19 +258,19 @@ def test_an_agent_whose_name_begins_like_the_holders_is_not_its_next_life() -> N
 def test_an_agent_whose_task_was_completed_in_its_hands_by_another_is_too_late(attempt: int | None) -> None:
     finished = rules.complete(held(by="backend", attempt=2), Actor("human"), "", [], NOW)
     with pytest.raises(TooLate) as refusal:
-        rules.check_hold(finished, BACKEND, attempt)
+        holds.check_hold(finished, BACKEND, attempt)
     assert refusal.value.message == "too late: backend's attempt 2 on task-1 has ended, it is completed"
     assert refusal.value.facts["attempt"] == 2
 
 
 def test_who_never_had_a_completed_task_is_told_that_it_is_completed() -> None:
     with pytest.raises(TaskAlreadyCompleted, match=r"^task-1 was completed by db$"):
-        rules.check_hold(done(by="db"), BACKEND, 1)
+        holds.check_hold(done(by="db"), BACKEND, 1)
 
 
 def test_who_does_not_hold_a_held_task_is_told_who_does() -> None:
     with pytest.raises(NotTheHolder) as refusal:
-        rules.check_hold(held(by="db"), BACKEND, 1)
+        holds.check_hold(held(by="db"), BACKEND, 1)
     assert refusal.value.message == "backend does not hold task-1: db does"
     assert refusal.value.hint == "teamtasks show task-1"
     assert refusal.value.facts == {"task": "task-1", "holder": "db"}
@@ -277,7 +278,7 @@ def test_who_does_not_hold_a_held_task_is_told_who_does() -> None:
 
 def test_a_pending_task_is_held_by_nobody_not_even_by_whom_it_is_reserved_for() -> None:
     with pytest.raises(NotTheHolder) as refusal:
-        rules.check_hold(task(assignee="backend"), BACKEND, None)
+        holds.check_hold(task(assignee="backend"), BACKEND, None)
     assert refusal.value.message == "backend does not hold task-1: it is pending: nobody does"
     assert refusal.value.hint == "teamtasks claim task-1"
     assert refusal.value.facts == {"task": "task-1", "holder": None}
@@ -368,58 +369,58 @@ def test_a_pending_task_completed_by_force_is_a_valid_document(by: str) -> None:
 
 @pytest.mark.parametrize("attempt", [None, 1])
 def test_who_completed_the_first_attempt_has_completed_it_whether_or_not_it_names_it(attempt: int | None) -> None:
-    assert rules.already_completed(done(attempt=1), BACKEND, attempt)
+    assert holds.already_completed(done(attempt=1), BACKEND, attempt)
 
 
 def test_a_later_attempt_counts_as_completed_only_by_its_number() -> None:
-    assert rules.already_completed(done(attempt=2), BACKEND, 2)
-    assert not rules.already_completed(done(attempt=2), BACKEND, 1)
-    assert not rules.already_completed(done(attempt=2), BACKEND, None)
+    assert holds.already_completed(done(attempt=2), BACKEND, 2)
+    assert not holds.already_completed(done(attempt=2), BACKEND, 1)
+    assert not holds.already_completed(done(attempt=2), BACKEND, None)
 
 
 def test_an_incarnation_that_completed_a_task_has_completed_it() -> None:
-    assert rules.already_completed(done(attempt=2, completed_by="backend_2"), Actor("backend_2"), 2)
+    assert holds.already_completed(done(attempt=2, completed_by="backend_2"), Actor("backend_2"), 2)
 
 
 def test_nobody_else_has_completed_it() -> None:
-    assert not rules.already_completed(done(by="db"), BACKEND, 1)
+    assert not holds.already_completed(done(by="db"), BACKEND, 1)
 
 
 def test_a_task_that_is_not_completed_has_been_completed_by_nobody() -> None:
-    assert not rules.already_completed(held(), BACKEND, 1)
+    assert not holds.already_completed(held(), BACKEND, 1)
 
 
 @pytest.mark.parametrize("by", ["boss", "human"])
 def test_a_holder_whose_task_the_lead_completed_did_not_complete_it(by: str) -> None:
     """Else what it brings would be taken for a repetition, and dropped."""
     finished = rules.complete(held(by="backend", attempt=1), Actor(by), "done elsewhere", [], NOW)
-    assert not rules.already_completed(finished, BACKEND, 1)
+    assert not holds.already_completed(finished, BACKEND, 1)
 
 
 @pytest.mark.parametrize("attempt", [None, 1])
 @pytest.mark.parametrize("kind", ["failed", "released"])
 def test_who_ended_the_first_attempt_has_ended_it_whether_or_not_it_names_it(kind: str, attempt: int | None) -> None:
-    assert rules.already_ended(task(attempts=1, failures=[failure(1, kind=kind)]), BACKEND, attempt, kind)
+    assert holds.already_ended(task(attempts=1, failures=[failure(1, kind=kind)]), BACKEND, attempt, kind)
 
 
 def test_a_later_attempt_counts_as_ended_only_by_its_number() -> None:
     twice = task(attempts=2, failures=[failure(1, kind="released"), failure(2)])
-    assert rules.already_ended(twice, BACKEND, 2, "failed")
-    assert not rules.already_ended(twice, BACKEND, 1, "failed")
-    assert not rules.already_ended(twice, BACKEND, None, "failed")
+    assert holds.already_ended(twice, BACKEND, 2, "failed")
+    assert not holds.already_ended(twice, BACKEND, 1, "failed")
+    assert not holds.already_ended(twice, BACKEND, None, "failed")
 
 
 def test_failing_an_attempt_that_another_agent_failed_is_no_repetition() -> None:
-    assert not rules.already_ended(task(attempts=1, failures=[failure(1, agent="db")]), BACKEND, 1, "failed")
+    assert not holds.already_ended(task(attempts=1, failures=[failure(1, agent="db")]), BACKEND, 1, "failed")
 
 
 def test_failing_is_a_repetition_even_when_another_has_it_by_now() -> None:
-    assert rules.already_ended(held(by="db", attempt=2, failures=[failure(1)]), BACKEND, 1, "failed")
+    assert holds.already_ended(held(by="db", attempt=2, failures=[failure(1)]), BACKEND, 1, "failed")
 
 
 def test_an_agent_that_holds_it_again_and_names_no_attempt_speaks_of_the_present_one() -> None:
-    assert not rules.already_ended(held(attempt=2, failures=[failure(1)]), BACKEND, None, "failed")
-    assert rules.already_ended(held(attempt=2, failures=[failure(1)]), BACKEND, 1, "failed")
+    assert not holds.already_ended(held(attempt=2, failures=[failure(1)]), BACKEND, None, "failed")
+    assert holds.already_ended(held(attempt=2, failures=[failure(1)]), BACKEND, 1, "failed")
 
 
 # fail and release
@@ -515,7 +516,7 @@ def test_assigning_work_in_progress_ends_the_attempt_on_record(to: str | None, r
 def test_the_agent_it_was_taken_from_is_late_from_then_on() -> None:
     moved = rules.assign(held(by="backend"), "db", NOW)
     with pytest.raises(TooLate, match=r"backend's attempt 1 on task-1 has ended"):
-        rules.check_hold(moved, BACKEND, 1)
+        holds.check_hold(moved, BACKEND, 1)
 
 
 def test_a_completed_task_cannot_be_assigned() -> None:
@@ -579,7 +580,7 @@ def test_an_empty_note_is_refused() -> None:
 def test_a_late_completion_says_who_which_attempt_and_with_what_evidence() -> None:
     proofs: list[Any] = [{"criterion": 2, "text": "seen"}, {"criterion": 1, "text": "heard"}]
     about = held(by="db", attempt=4, acceptance_criteria=["a", "b"])
-    assert rules.late_completion(about, Actor("backend_2"), 3, "works", proofs, NOW) == {
+    assert holds.late_completion(about, Actor("backend_2"), 3, "works", proofs, NOW) == {
         "attempt": 3,
         "agent": "backend",
         "at": NOW,
@@ -590,7 +591,7 @@ def test_a_late_completion_says_who_which_attempt_and_with_what_evidence() -> No
 
 
 def test_a_late_failure_keeps_what_was_tried_and_the_end_of_the_output() -> None:
-    late = rules.late_failure(BACKEND, 1, "broke", ["a", "b"], "x" * 8_001, NOW)
+    late = holds.late_failure(BACKEND, 1, "broke", ["a", "b"], "x" * 8_001, NOW)
     assert late == {
         "attempt": 1,
         "agent": "backend",
@@ -603,39 +604,39 @@ def test_a_late_failure_keeps_what_was_tried_and_the_end_of_the_output() -> None
 
 
 def test_what_a_late_result_does_not_have_is_absent() -> None:
-    assert rules.late_completion(held(by="db"), BACKEND, 1, "", [], NOW) == late_result(text="", at=NOW)
-    assert rules.late_failure(BACKEND, 1, "r", [], "", NOW) == late_result(text="r", at=NOW, outcome="failed")
+    assert holds.late_completion(held(by="db"), BACKEND, 1, "", [], NOW) == late_result(text="", at=NOW)
+    assert holds.late_failure(BACKEND, 1, "r", [], "", NOW) == late_result(text="r", at=NOW, outcome="failed")
 
 
 def test_a_late_result_that_could_not_be_written_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"^the result has 64,001 characters"):
-        rules.late_completion(held(by="db"), BACKEND, 1, "x" * 64_001, [], NOW)
+        holds.late_completion(held(by="db"), BACKEND, 1, "x" * 64_001, [], NOW)
     with pytest.raises(InvalidInput, match=r"^the evidence is empty$"):
-        rules.late_completion(held(by="db"), BACKEND, 1, "", [{"criterion": 1, "text": ""}], NOW)
+        holds.late_completion(held(by="db"), BACKEND, 1, "", [{"criterion": 1, "text": ""}], NOW)
     with pytest.raises(InvalidInput, match=r"^task-1 has 0 acceptance criteria, no number 1$"):
-        rules.late_completion(held(by="db"), BACKEND, 1, "", [{"criterion": 1, "text": "x"}], NOW)
+        holds.late_completion(held(by="db"), BACKEND, 1, "", [{"criterion": 1, "text": "x"}], NOW)
     with pytest.raises(InvalidInput, match=r"^the reason is empty$"):
-        rules.late_failure(BACKEND, 1, "", [], "", NOW)
+        holds.late_failure(BACKEND, 1, "", [], "", NOW)
 
 
 def test_a_late_result_is_kept_on_the_task_and_changes_nothing_else() -> None:
-    assert rules.with_late_result(held(by="db"), late_result()) == held(by="db", late_results=[late_result()])
+    assert holds.with_late_result(held(by="db"), late_result()) == held(by="db", late_results=[late_result()])
 
 
 def test_the_same_late_result_brought_again_is_kept_once() -> None:
-    kept = rules.with_late_result(held(), late_result())
-    assert rules.with_late_result(kept, late_result(at=NOW)) == kept
+    kept = holds.with_late_result(held(), late_result())
+    assert holds.with_late_result(kept, late_result(at=NOW)) == kept
 
 
 def test_another_late_result_of_the_same_agent_is_kept_too() -> None:
-    kept = rules.with_late_result(rules.with_late_result(held(), late_result()), late_result(text="better"))
+    kept = holds.with_late_result(holds.with_late_result(held(), late_result()), late_result(text="better"))
     assert [each["text"] for each in kept["late_results"]] == ["it works", "better"]
 
 
 def test_only_the_newest_twenty_late_results_are_kept() -> None:
     kept = held()
     for n in range(25):
-        kept = rules.with_late_result(kept, late_result(text=f"result {n}"))
+        kept = holds.with_late_result(kept, late_result(text=f"result {n}"))
     assert [each["text"] for each in kept["late_results"]] == [f"result {n}" for n in range(5, 25)]
 
 
@@ -678,8 +679,8 @@ def acts(draw: st.DrawFn) -> list[Any]:
         lambda t: rules.assign(t, to, NOW),
         lambda t: rules.depend(t, others, t["dependencies"][:1]),
         lambda t: rules.note(t, name, text, NOW),
-        lambda t: rules.with_late_result(t, late),
-        lambda t: rules.check_hold(t, Actor(name), attempt) or t,
+        lambda t: holds.with_late_result(t, late),
+        lambda t: holds.check_hold(t, Actor(name), attempt) or t,
     ]
 
 
