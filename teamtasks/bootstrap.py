@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from teamtasks.domain.errors import TeamNotFound, TeamtasksError
+from teamtasks.domain.errors import TeamNotFound, WhichTeam
 from teamtasks.domain.names import check_agent_name, check_team_name, did_you_mean
 from teamtasks.domain.times import iso
 from teamtasks.store.base import Rehearsal
@@ -70,9 +70,9 @@ def _only_team(config: Config) -> str:
     if len(there) == 1:
         return there[0]
     if there:
-        raise TeamtasksError(
+        raise WhichTeam(
             f"which team? There are {len(there)}: {', '.join(there)}",
-            hint=f"teamtasks -t {there[0]} …, or set TEAMTASKS_TEAM",
+            hint=f"teamtasks -t {there[0]} list, or set TEAMTASKS_TEAM",
             teams=there,
         )
     raise TeamNotFound(

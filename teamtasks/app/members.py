@@ -43,6 +43,8 @@ def join(
         required_text("the model", model, 200)
 
     def body(tx: Tx) -> Agent:
+        if who.name != name:
+            acting(tx, who)
         current: Agent | None = tx.get("agent", name)
         agent = agents.join(current, now=tx.now, role=role, capabilities=capabilities, model=model)
         team = tx.get("team", store.team)
@@ -71,6 +73,7 @@ def whoami(store: Store, who: Actor) -> Answer:
     agent = acting(view, who)
     answer: Answer = {"revision": view.revision, "team": store.team, "place": store.place, "agent": None, "tasks": []}
     if agent is not None:
+        agents.current_life(who, agent)
         answer["agent"] = {"name": who.name, **agent}
         answer["tasks"] = [view.get("task", id) for id in agent["holds"]]
         seen(store, who, agent)

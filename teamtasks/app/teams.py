@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from teamtasks.app.lookup import member
 from teamtasks.app.members import acting, seen
-from teamtasks.domain.errors import InvalidInput
+from teamtasks.domain.agents import may_override
+from teamtasks.domain.errors import InvalidInput, NotAllowed
 from teamtasks.domain.names import did_you_mean
 
 TYPE_CHECKING = False
@@ -59,6 +60,14 @@ def settings(store: Store, who: Actor, changes: Mapping[str, str]) -> Answer:
     (team, agent), revision = store.transact(body, by=str(who))
     seen(store, who, agent)
     return {"revision": revision, "settings": _shown(team)}
+
+
+def delete(store: Store, who: Actor) -> None:
+    """The team and its history, for good. Not for teammates."""
+    agent = acting(store.read(), who)
+    if not may_override(who, agent):
+        raise NotAllowed(f"{who.name} is a teammate: only the lead or a person deletes a team", agent=who.name)
+    store.delete(by=str(who))
 
 
 def _shown(team: Team) -> Answer:

@@ -30,6 +30,7 @@ class Call:
         self.dry_run = bool(values.get("dry_run"))
         self._config: Config | None = None
         self._store: Store | None = None
+        self._stdin_for: str | None = None
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
@@ -97,18 +98,25 @@ class Call:
         self._store = store
 
     def text(self, name: str) -> str:
-        """A text option; ``-`` is stdin."""
-        value = self.values.get(name) or ""
-        return stdin(name) if value == "-" else value
+        """A text option; ``-`` is stdin, whose last line end is not part of the text."""
+        value: str = self.values.get(name) or ""
+        return self._stdin(name).removesuffix("\n").removesuffix("\r") if value == "-" else value
+
+    def file(self, name: str) -> str:
+        """The content of the file that an option names; ``-`` is stdin."""
+        path = self.values.get(name)
+        if not path:
+            return ""
+        return self._stdin(name) if path == "-" else _file(f"--{name}", path)
+
+    def _stdin(self, name: str) -> str:
+        if self._stdin_for is not None:
+            raise InvalidInput(f"stdin can be read once: for --{self._stdin_for} or for --{name}")
+        self._stdin_for = name
+        return _decoded(name, _read_all(0))
 
 
-def stdin(what: str) -> str:
-    return _decoded(what, _read_all(0))
-
-
-def file_or_stdin(what: str, path: str) -> str:
-    if path == "-":
-        return stdin(what)
+def _file(what: str, path: str) -> str:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

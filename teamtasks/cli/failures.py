@@ -75,7 +75,7 @@ def _log(trace: str) -> str:
     now = iso(time())
     path = os.path.join(place, f"bug-{now.replace(':', '')}-{os.getpid()}.log")
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
+    with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(f"teamtasks {__version__} {now}\n{trace}")
     return path
 

@@ -63,7 +63,7 @@ def in_words(call: Call, answer: dict[str, Any]) -> str:
 
 def ids(answer: dict[str, Any], what: str) -> list[str]:
     """``what`` names the part of an answer whose ids are meant."""
-    part = answer.get(what)
+    part = answer.get(what, answer.get("name"))
     if isinstance(part, list):
         return [p if isinstance(p, str) else p.get("id") or p["name"] for p in part]
     if isinstance(part, dict):

@@ -40,10 +40,12 @@ def teams(call: Call) -> dict[str, Any]:
 
 def delete(call: Call) -> dict[str, Any]:
     name = call.values["name"]
+    if call.get("team") not in (None, name):
+        raise InvalidInput(f"delete {name}, or {call.get('team')}? Name one team")
     store = call.store_of(name)
     if not call.get("yes") and not call.dry_run:
         _confirm(name)
-    store.delete(by=str(call.who))
+    app.delete(store, call.who)
     return {"team": name, "deleted": not call.dry_run}
 
 

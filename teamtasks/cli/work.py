@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from teamtasks.app import work as app
-from teamtasks.cli.call import file_or_stdin
 from teamtasks.domain.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -48,11 +47,10 @@ def complete(call: Call) -> dict[str, Any]:
 
 
 def fail(call: Call) -> dict[str, Any]:
-    output = call.get("output")
     return app.fail(
         call.store, call.who, call.values["id"],
         reason=call.text("reason"), tried=call.get("tried", ()),
-        output=file_or_stdin("--output", output) if output else "",
+        output=call.file("output"),
         attempt=call.attempt, force=call.get("force", False),
     )  # fmt: skip
 

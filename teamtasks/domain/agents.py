@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teamtasks.domain.errors import AgentNotFound, LimitReached, NotAllowed, TooLate
+from teamtasks.domain.errors import AgentNotFound, InvalidInput, LimitReached, NotAllowed, TooLate
 from teamtasks.domain.names import HUMAN, check_agent_name, check_label, did_you_mean, split_incarnation
 
 TYPE_CHECKING = False
@@ -20,6 +20,8 @@ class Actor:
     def __init__(self, text: str) -> None:
         name, incarnation = split_incarnation(text)
         self.name = name if text == HUMAN else check_agent_name(name)
+        if incarnation == 0:
+            raise InvalidInput(f"lives are counted from 1: there is no {text}", hint=f"teamtasks --as {name} whoami")
         self.incarnation = incarnation
 
     def __str__(self) -> str:

@@ -35,6 +35,10 @@ class InvalidInput(TeamtasksError):
     exit_code = 2
 
 
+class WhichTeam(InvalidInput):
+    code = "which_team"
+
+
 class NotFound(TeamtasksError):
     code = "not_found"
     exit_code = 3

@@ -71,6 +71,8 @@ def duration(text: str, *, what: str = "a duration") -> int:
         else:
             total = 0
             break
-    if digits or not 0 < total <= 366 * 86400:
+    if not digits and total > 366 * 86400:
+        raise InvalidInput(f"{what} is at most a year, not {text!r}", value=text)
+    if digits or not total:
         raise InvalidInput(f"{what} must look like 15m, 90s or 1h30m, not {text!r}", value=text)
     return total

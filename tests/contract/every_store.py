@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,16 @@ def new_store(kind: str, place: Path) -> Any:
     store = FileStore(str(place / "home"), TEAM)
     store.create(team_document(), by="human")
     return store
+
+
+def validator(reference: str) -> Any:
+    """As in ``tests/conftest.py``, found by its place: other directories have a conftest too, and one takes the name."""
+    spec = importlib.util.spec_from_file_location("shared_conftest", Path(__file__).parent.parent / "conftest.py")
+    assert spec is not None
+    assert spec.loader is not None
+    shared = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shared)
+    return shared.validator(reference)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import validator
+from every_store import validator
 
 import teamtasks
 from teamtasks.domain import errors

@@ -8,8 +8,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from conftest import validator
-from every_store import Ledger, new_store, quick_place
+from every_store import Ledger, new_store, quick_place, validator
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule

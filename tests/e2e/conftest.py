@@ -8,12 +8,15 @@ import json
 import shlex
 import shutil
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from e2e.world import cli_at
 from teamtasks.domain.times import iso
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STORY = """
 init payments --lead anna
@@ -44,9 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def told_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    shared = request.config.pluginmanager.get_plugin(str(Path(__file__).parents[1] / "conftest.py"))
     home = tmp_path_factory.mktemp("story") / "home"
-    cli: Any = shared.Cli(home)
+    cli = cli_at(home, request)
     for line in STORY.strip().splitlines():
         words = shlex.split(line)
         cli(*words, stdin=INPUT.get(words[0]) if words[-1] == "-" else None)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from e2e.world import files, ledger
+from e2e.world import age, files, ledger
 from teamtasks.cli.table import BY_NAME
 
 # One call of every command that makes sense in the middle of the story.
@@ -525,12 +525,6 @@ def test_doctor_fix_restores_the_last_good_version_and_keeps_the_broken_file(sto
     kept = [data for place, data in files(story.home).items() if "quarantine" in place]
     assert kept == [good[:-200] + b"oops"]
     assert story("doctor").out.splitlines()[-1] == "healthy"
-
-
-def age(path) -> None:
-    """As if it had been saved a minute ago: what is younger might still be being written."""
-    then = time.time() - 60
-    os.utime(path, (then, then))
 
 
 def test_schema_lists_the_schemas_and_prints_one(cli):

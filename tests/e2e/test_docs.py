@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.world import TEAMTASKS
+from e2e.world import TEAMTASKS, cli_at
 from teamtasks.cli.table import BY_NAME, COMMANDS, options, words
 
 ROOT = Path(__file__).parents[2]
@@ -38,8 +38,7 @@ BEFORE = {
 @pytest.fixture(scope="module")
 def made_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Seven tasks of which some wait, and two agents: the team that the examples speak of."""
-    shared = request.config.pluginmanager.get_plugin(str(Path(__file__).parents[1] / "conftest.py"))
-    cli = shared.Cli(tmp_path_factory.mktemp("examples") / "home")
+    cli = cli_at(tmp_path_factory.mktemp("examples") / "home", request)
     cli("init", "payments")
     for call in ("one", "two --accept works", "three", "four", "five --after 4", "six", "seven --after 5"):
         cli("create", *call.split())

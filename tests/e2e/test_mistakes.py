@@ -8,7 +8,6 @@ The table below is the specification: a mistake a row, made in the middle of the
 from __future__ import annotations
 
 import fcntl
-import os
 import re
 import shlex
 import shutil
@@ -16,13 +15,15 @@ import subprocess
 import sys
 import time
 from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from e2e.world import TEAMTASKS, files, ledger
+from e2e.world import TEAMTASKS, age, cli_at, files, ledger
 from teamtasks.cli import clicks
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Mistake(NamedTuple):
@@ -159,8 +160,7 @@ MISTAKES = {
 @pytest.fixture(scope="module")
 def made(request: pytest.FixtureRequest, told_once: Path, tmp_path_factory: pytest.TempPathFactory):
     """Makes a mistake, in words or in JSON, in a story that all of them share: none of them may change it."""
-    shared = request.config.pluginmanager.get_plugin(str(Path(__file__).parents[1] / "conftest.py"))
-    story = shared.Cli(tmp_path_factory.mktemp("mistakes") / "home")
+    story = cli_at(tmp_path_factory.mktemp("mistakes") / "home", request)
     shutil.copytree(told_once, story.home)
     before = ledger(story.home)
 
@@ -374,11 +374,6 @@ def test_a_late_release_is_refused_and_changes_nothing(story):
 
 
 # what is on disk is broken
-
-
-def age(path) -> None:
-    """As if it had been saved a minute ago: what is younger might still be being written."""
-    os.utime(path, (time.time() - 60,) * 2)
 
 
 @pytest.mark.parametrize(

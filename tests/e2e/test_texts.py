@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import teamtasks
-from e2e.world import TEAMTASKS, ledger, on_terminal, without_styles
+from e2e.world import TEAMTASKS, cli_at, ledger, on_terminal, without_styles
 from teamtasks.domain.times import iso
 
 ROOT = str(Path(teamtasks.__file__).parent.parent)
@@ -84,7 +84,7 @@ def hostile_task(number: int, fuzz: Fuzz, now: str) -> dict:
 def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A ledger that somebody filled with hostile texts, by hand."""
     home = tmp_path_factory.mktemp("hostile") / "home"
-    cli = request.config.pluginmanager.get_plugin(str(Path(__file__).parents[1] / "conftest.py")).Cli(home)
+    cli = cli_at(home, request)
     cli("init", "payments")
     cli("join", "b")
     path = home / "tasks" / "payments" / "tasks.json"
@@ -247,9 +247,7 @@ ANYWHERE = [
 @pytest.fixture(scope="module")
 def held(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A team whose only task is in the hands of b; nothing of what follows may change it."""
-    cli = request.config.pluginmanager.get_plugin(str(Path(__file__).parents[1] / "conftest.py")).Cli(
-        tmp_path_factory.mktemp("held") / "home"
-    )
+    cli = cli_at(tmp_path_factory.mktemp("held") / "home", request)
     cli("init", "payments")
     cli("create", "Payment API", "--accept", "works")
     cli("--as", "b", "claim")

@@ -10,10 +10,12 @@ import shlex
 import struct
 import sys
 import termios
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pytest
     from conftest import Cli, Result
 
 TEAMTASKS = str(Path(sys.executable).parent / "teamtasks")
@@ -21,6 +23,17 @@ TEAMTASKS = str(Path(sys.executable).parent / "teamtasks")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SECONDS = re.compile(r"\b\d{1,2}s\b")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def cli_at(home: Path, request: pytest.FixtureRequest) -> Cli:
+    """The real command with a home that outlives a test; ``tests/conftest.py`` has the one for each test."""
+    shared = request.config.pluginmanager.get_plugin(str(Path(__file__).parents[1] / "conftest.py"))
+    return shared.Cli(home)
+
+
+def age(path: Path) -> None:
+    """As if it had been saved a minute ago: what is younger might still be being written."""
+    os.utime(path, (time.time() - 60,) * 2)
 
 
 NO_CONTENT = ("lock", ".tasks.json.prev")  # the second is the last version, kept for edits that race a commit

@@ -52,6 +52,9 @@ def write(public: int, agent: str, incarnation: int, fresh: dict[str, Any], *, a
         os.ftruncate(fd, 0)
         disk.write_all(fd, jsontext.dumps(merged).encode() + b"\n")
         disk.rename(public, beside, name)
+    except BaseException:
+        disk.discard(public, beside)
+        raise
     finally:
         os.close(fd)
 
