@@ -10,14 +10,14 @@ optimistic calls it again when somebody else was faster.
 
 - ``tx.get(kind, id)`` gives the document or None. It is tracked: the commit happens only if it is still so.
 - ``tx.put(kind, id, document)`` comes after a ``get`` of the same id; ``None`` removes the document.
-- ``tx.scan(kind, unfinished=…)`` gives the heads of all documents (of a task at least the fields of ``Head``), as of some
-  moment during the call. It is not tracked, and may be old: use it to find candidates. What a decision rests on is read
-  again with ``get``.
-- ``tx.all(kind)`` gives every document, whole, tracked as a whole. For rare commands.
+- ``tx.scan(kind, unfinished=…)`` gives the heads of all documents (of a task at least the fields of ``Head``); unfinished
+  leaves the completed ones out. It is not tracked and may be old: use it to find candidates. What a decision rests on is
+  read again with ``get``; an order among candidates is therefore best effort.
+- ``tx.all(kind)`` gives every document, whole, tracked as a whole, as if each had been read with ``get``. For rare commands.
 - A rule over a set (how many tasks an agent holds) also gets and puts the one document that all who compete for it share
   (the agent's).
 - ``tx.append(log, document)`` adds to a log. It needs no read.
-- ``tx.now`` and ``tx.next_id(kind)`` are the only sources of time and ids. Ids are never given twice; there may be gaps.
+- ``tx.now`` and ``tx.next_id(kind)`` are the only sources of time and ids. No two commits get the same id; gaps may be.
 - ``tx.record(event, …)`` says in the history what was done, in the past tense.
 
 **What comes out.** ``transact`` returns ``fn``'s value and the revision at which it holds. If ``fn`` raises, nothing has
@@ -33,8 +33,10 @@ the call. A view never blocks writers and never sees half of a commit.
 whole or not at all, and the next reader sees which. A process that dies in between leaves the old ledger or the new one;
 the next command needs nothing from it.
 
+**Deleting** a team is a last commit: it wakes whoever waits, and from then on everything says ``TeamNotFound``.
+
 **Signs of life** are not commits: ``beat`` overwrites an agent's own small record, without lock or history, and may be
-lost in a crash.
+lost in a crash. What is not said again stays; None takes a field away.
 
 **Notices.** A store that healed something, or waits for somebody, says so through the ``notice`` callback it was opened
 with: one line of text for a person.

@@ -146,7 +146,7 @@ def test_a_duration_is_read_as_people_write_it(text: str, expected: int) -> None
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0", "0m", "m", "-5m", "1.5h", "15 m", "1h30", "m5", "5w", "367d", "5mm", "٣m", "²", "9" * 30, "5m\n5", "1e3s"],
+    ["", "0", "0m", "m", "-5m", "1.5h", "15 m", "1h30", "m5", "5w", "5mm", "٣m", "²", "9" * 30, "5m\n5", "1e3s"],
 )
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
@@ -165,3 +165,9 @@ def test_a_duration_is_the_sum_of_its_parts(parts: list[tuple[int, str]]) -> Non
     else:
         with pytest.raises(InvalidInput):
             times.duration(text)
+
+
+def test_a_duration_of_more_than_a_year_is_refused_as_such() -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        times.duration("367d", what="--estimate")
+    assert refusal.value.message == "--estimate is at most a year, not '367d'"
