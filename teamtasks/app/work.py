@@ -52,15 +52,18 @@ def wait_and_claim(
     store: Store, who: Actor, id: str | None, *, another: bool, until: Callable[[], float], command: str = "teamtasks"
 ) -> Answer:
     """Claims, and while nothing is ready waits for the next change. ``until`` says how many seconds are left."""
+    revision = None
     while True:
-        revision = store.read().revision
         try:
             return claim(store, who, id, another=another, command=command)
         except NothingReady:
             left = until()
             if left <= 0:
                 raise
-            store.wait(revision, left)
+            if revision is not None:
+                store.wait(revision, left)
+            # Read before the next try, so that what is committed after that try is not slept through.
+            revision = store.read().revision
 
 
 def brief(store: Store, who: Actor, id: str, *, command: str = "teamtasks") -> Answer:
