@@ -6,12 +6,16 @@ all day reads and writes JSON with the two functions here; ``store/strict.py`` i
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 try:
     from _json import encode_basestring, make_encoder, make_scanner
 except ImportError:  # another implementation of Python: the slow start is better than none
     from json import JSONDecoder, JSONEncoder
 
-    def loads(text: str) -> object:
+    def loads(text: str) -> Any:
         return JSONDecoder().decode(text)
 
     def dumps(value: object) -> str:
@@ -37,7 +41,7 @@ else:
     _scan = make_scanner(_Dialect)  # type: ignore[arg-type]
     _encode = make_encoder(None, _refuse, encode_basestring, None, ":", ",", False, False, False)
 
-    def loads(text: str) -> object:
+    def loads(text: str) -> Any:
         """The value of ``text``, which begins with it. Raises ValueError for anything else."""
         try:
             value, _end = _scan(text, 0)

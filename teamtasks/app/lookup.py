@@ -23,7 +23,7 @@ def find(reader: Reader, text: str) -> Task:
 
 def missing(reader: Reader, id: str) -> TaskNotFound:
     ids = [head["id"] for head in reader.scan("task")]
-    there = f"there are {len(ids)}, the newest is {ids[-1]}" if ids else "there are none yet"
+    there = f"the newest of {len(ids)} is {ids[-1]}" if ids else "there are none yet"
     hint = "teamtasks list" if ids else 'teamtasks create "A title"'
     return TaskNotFound(f"no task {id} ({there})", hint=hint, task=id, tasks=len(ids))
 

@@ -236,7 +236,7 @@ COMMANDS = (
             Param("blocked", "--blocked", "what waits for other tasks", "flag"),
         ),
         "views:list_tasks", "tasks", ("teamtasks list", "teamtasks list --status in_progress", "teamtasks list --blocked --json"),
-        quiet="tasks", empty="no task matches; all of them: teamtasks list; a new one: teamtasks create TITLE",
+        quiet="tasks", empty="no task to show; a new one: teamtasks create TITLE",
     ),
     Command("show", "human", "Show everything about a task.", (ID,), "views:show", "task", ("teamtasks show task-2",), quiet="task"),
     Command("ready", "human", "What could begin now, best first.", (), "views:ready", "tasks", ("teamtasks ready", "teamtasks --as backend ready -q"), quiet="tasks", empty="nothing is ready; what is stuck: teamtasks blocked"),

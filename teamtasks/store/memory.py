@@ -165,11 +165,11 @@ class MemoryStore:
         return max([n for name, n in list(self._pulses) if name == agent], default=None)
 
     def pulses(self) -> dict[tuple[str, int], Pulse]:
-        return {life: jsontext.loads(jsontext.dumps(pulse)) for life, pulse in list(self._pulses.items())}  # type: ignore[misc]
+        return {life: jsontext.loads(jsontext.dumps(pulse)) for life, pulse in list(self._pulses.items())}
 
     def tail(self, log: str, after: int) -> tuple[list[Document], int]:
         entries = self._board.logs[log]
-        return [jsontext.loads(text) for text in entries[after:]], len(entries)  # type: ignore[misc]
+        return [jsontext.loads(text) for text in entries[after:]], len(entries)
 
     def wait(self, revision: int, seconds: float) -> bool:
         deadline = time.monotonic() + seconds

@@ -57,7 +57,7 @@ class Mismatch(Exception):
 def load(name: str) -> Schema:
     if name not in _loaded:
         with open(os.path.join(PLACE, f"{name}.json"), encoding="utf-8") as file:
-            _loaded[name] = jsontext.loads(file.read())  # type: ignore[assignment]
+            _loaded[name] = jsontext.loads(file.read())
     return _loaded[name]
 
 

@@ -493,7 +493,7 @@ def test_list_shows_what_matches_every_filter(story, words, ids):
 def test_list_says_on_stderr_when_nothing_matches(story):
     answer = story("list", "--group", "nobody")
     assert (answer.out, answer.err.count("\n")) == ("", 1)
-    assert "no task matches" in answer.err
+    assert "no task to show" in answer.err
 
 
 def test_ready_shows_an_agent_only_what_it_may_claim(story):

@@ -101,7 +101,7 @@ MISTAKES = {
     "a group's name with a capital": Mistake("create x --group API", 2, "usage", ("'API' cannot name a group",), "teamtasks create --help"),
     "a team's name in the environment": Mistake("list", 2, "usage", ("'../x' cannot name a team",), "teamtasks list --help", {"TEAMTASKS_TEAM": "../x"}),
     # 3: not found
-    "an unknown task": Mistake("show 99", 3, "no_task", ("no task task-99", "there are 8", "task-8"), "teamtasks list"),
+    "an unknown task": Mistake("show 99", 3, "no_task", ("no task task-99", "the newest of 8 is task-8", "task-8"), "teamtasks list"),
     "an unknown task to note": Mistake("note 99 x", 3, "no_task", ("no task task-99",), "teamtasks list"),
     "an unknown task to claim": Mistake("--as backend claim 99", 3, "no_task", ("no task task-99",), "teamtasks --as backend list"),
     "an unknown task to wait for": Mistake("create x --after 99", 3, "no_task", ("no task task-99",), "teamtasks list"),

@@ -100,7 +100,8 @@ def decode(text: bytes) -> Line | None:
     body, mark = text[:-18], text[-18:]
     if mark[:8] != b',"crc":"' or mark[16:] != b'"}' or mark[8:16] != b"%08x" % crc32(body):
         return None
-    return jsontext.loads(text.decode())  # type: ignore[return-value]
+    line: Line = jsontext.loads(text.decode())
+    return line
 
 
 def message_text(document: Any) -> bytes:

@@ -223,7 +223,7 @@ class FileStore:
         if len(data) < end - after:  # committed, but not yet published: a turn with the lock puts that right
             self._read_through_the_lock()
             data = self._log_bytes(log, after, end)
-        return [jsontext.loads(text.decode()) for text in data.split(b"\n")[:-1]], after + len(data)  # type: ignore[misc]
+        return [jsontext.loads(text.decode()) for text in data.split(b"\n")[:-1]], after + len(data)
 
     def _log_bytes(self, log: str, start: int, end: int) -> bytes:
         private = disk.open_directory(layout.private(self.home, self.team))

@@ -56,7 +56,8 @@ class TasksFile:
 
     def header(self) -> Document:
         """The first line: what is said of the file itself, and the team's document."""
-        return jsontext.loads(self.raw[: self.raw.index(b",\n")].decode() + "}")  # type: ignore[return-value]
+        header: Document = jsontext.loads(self.raw[: self.raw.index(b",\n")].decode() + "}")
+        return header
 
     def revision(self) -> int:
         """What the file says of itself, ours or not; 0 if it does not."""
@@ -86,7 +87,8 @@ class TasksFile:
             found = [line for line in found if _COMPLETED not in line[:_STATUS_WITHIN]]
         if not found:
             return []
-        return jsontext.loads((b"[" + b"},".join([line[: line.index(cut)] for line in found]) + b"}]").decode())  # type: ignore[return-value]
+        heads: list[Any] = jsontext.loads((b"[" + b"},".join([line[: line.index(cut)] for line in found]) + b"}]").decode())
+        return heads
 
     def all(self, kind: str) -> dict[str, Any]:
         if kind == "team":
@@ -95,8 +97,9 @@ class TasksFile:
         start, end = self._place(kind)
         body = self.raw[start:end].decode()
         if kind == "task":
-            return {task["id"]: task for task in jsontext.loads(f"[{body}]")}  # type: ignore[attr-defined]
-        return jsontext.loads("{" + body + "}")  # type: ignore[return-value]
+            return {task["id"]: task for task in jsontext.loads(f"[{body}]")}
+        documents: dict[str, Any] = jsontext.loads("{" + body + "}")
+        return documents
 
     def with_puts(self, puts: Puts, revision: int, counters: Mapping[str, int]) -> bytes:
         """The next version: the same bytes but for the lines that changed."""
