@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from ledgers import Ledger
 
 import teamtasks
+from proofs.ledgers import Ledger
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from faults import CALLS, Run, need_strace
-from faults import teamtasks as command
-from ledgers import Ledger, python
 
 import teamtasks
+from proofs.ledgers import Ledger, python
+from proofs.strace import CALLS, Run, need_strace
+from proofs.strace import teamtasks as command
 from teamtasks.store import validate
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import BY_HAND, LONG_AGO, TEAMTASKS, Ledger, python
 
 import teamtasks
+from proofs.ledgers import BY_HAND, LONG_AGO, TEAMTASKS, Ledger, python
 from teamtasks.store.files import heal, journal
 
 TICK = 10_000_000  # nanoseconds: the coarsest that file times are on Linux

@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from ledgers import LONG_AGO, TEAMTASKS, Ledger, python
 
+from proofs.ledgers import LONG_AGO, TEAMTASKS, Ledger, python
 from teamtasks.store.files import session
 
 if TYPE_CHECKING:

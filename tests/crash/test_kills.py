@@ -10,11 +10,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from faults import FALLIBLE, Run, need_strace, program
-from faults import teamtasks as command
-from ledgers import TEAMTASKS, Ledger
 
 import teamtasks
+from proofs.ledgers import TEAMTASKS, Ledger
+from proofs.strace import FALLIBLE, Run, need_strace, program
+from proofs.strace import teamtasks as command
 from teamtasks.domain.errors import TeamNotFound
 
 if TYPE_CHECKING:

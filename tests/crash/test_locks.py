@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from filelock import FileLock, Timeout
-from ledgers import Ledger, python
 
 import teamtasks
+from proofs.ledgers import Ledger, python
 from teamtasks.domain.errors import LockTimeout
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import teamtasks
 from teamtasks.store.files import disk, journal, session
 
 if TYPE_CHECKING:
-    from ledgers import Ledger
+    from proofs.ledgers import Ledger
 
 REVISIONS = 24
 

@@ -10,7 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from ledgers import TEAMTASKS
+
+from proofs.ledgers import TEAMTASKS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -118,9 +118,9 @@ def _whole(text: bytes) -> dict[str, Any]:
 
 def python(home: Path, program: str, *args: str, **options: Any) -> subprocess.Popen[str]:
     """A program of its own that finds the same teams; ``ledger`` and ``store`` are there for it."""
-    prologue = "import sys, os, time, signal\nfrom pathlib import Path\nfrom ledgers import Ledger\n"
+    prologue = "import sys, os, time, signal\nfrom pathlib import Path\nfrom proofs.ledgers import Ledger\n"
     prologue += "ledger = Ledger(Path(sys.argv[1]))\nstore = ledger.store()\nsay = lambda text: print(text, flush=True)\n"
-    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-c", prologue + program, str(home), *args],
         stdin=subprocess.PIPE,
