@@ -12,39 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from e2e.world import TEAMTASKS, cli_at
+from e2e.world import TEAMTASKS
+from proofs.scenes import BEFORE, make_team
 from teamtasks.cli.table import BY_NAME, COMMANDS, options, words
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 REFERENCE = ROOT / "docs" / "reference.md"
 
-FAIL = next(iter(BY_NAME["fail"].examples))
-
-# What must have happened before an example makes sense, beyond the world below.
-HELD = ["teamtasks --as backend claim task-2"]
-BEFORE = {
-    "teamtasks init payments": ["teamtasks delete payments --yes"],
-    "teamtasks init payments --lead anna --topology hub": ["teamtasks delete payments --yes"],
-    "teamtasks assign task-2 db --force": HELD,
-    "teamtasks depend 4 --off 3": ["teamtasks depend 4 --on 3"],
-    "teamtasks --as backend note task-2 'the sandbox answers 401 before 8 am'": HELD,
-    "teamtasks --as backend complete task-2 --result 'POST /pay works' --evidence 1='tests/test_pay.py'": HELD,
-    FAIL: HELD,
-    "teamtasks --as backend release task-2 --reason 'the API review comes first'": HELD,
-}
-
 
 @pytest.fixture(scope="module")
-def made_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Seven tasks of which some wait, and two agents: the team that the examples speak of."""
-    cli = cli_at(tmp_path_factory.mktemp("examples") / "home", request)
-    cli("init", "payments")
-    for call in ("one", "two --accept works", "three", "four", "five --after 4", "six", "seven --after 5"):
-        cli("create", *call.split())
-    cli("join", "backend", "--can", "python")
-    cli("join", "db")
-    return cli.home
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("examples") / "home"
+    make_team(home)
+    return home
 
 
 @pytest.fixture
@@ -71,8 +52,8 @@ def run(cli, line: str, place: Path, **env: str) -> subprocess.CompletedProcess[
 
 @pytest.mark.parametrize("example", [text for command in COMMANDS if command.name != "demo" for text in command.examples])
 def test_every_example_in_the_help_runs(world, tmp_path, example):
-    for line in BEFORE.get(example, []):
-        assert run(world, line, tmp_path).returncode == 0
+    if past := BEFORE.get(example):
+        assert run(world, past, tmp_path).returncode == 0
     done = run(world, example, tmp_path)
     assert done.returncode == 0, done.stdout
 
