@@ -37,10 +37,16 @@ BEFORE = {
 MESSAGE = "a message through the store"
 SEND = """
 from teamtasks.store.files.store import FileStore
-import os
+from teamtasks.domain.errors import TeamtasksError
+import os, sys
 store = FileStore(os.environ["TEAMTASKS_HOME"], "payments")
-_, rev = store.transact(lambda tx: tx.append("messages", {"id": tx.next_id("message"), "text": "hello"}), by="human")
-os.write(1, b"sent as revision %d\\n" % rev)
+try:
+    store.transact(lambda tx: tx.append("messages", {"id": tx.next_id("message"), "text": "hello"}), by="human")
+    os.write(1, b"sent\\n")
+except TeamtasksError as error:
+    sys.exit(f"error[{error.code}]: {error.message}")
+except OSError as error:
+    sys.exit(f"error[unheard]: committed as revision {store.committed}: {error}")
 """
 """Messages are in the store, and no command writes one yet."""
 
@@ -141,6 +147,17 @@ def _interrupted(ledger: Ledger) -> None:
     ledger.lock.write_text("pid 4194303, teamtasks create, since 2026-01-01T00:00:00Z\n")
 
 
+def _raced(ledger: Ledger) -> None:
+    """Somebody saved into the version that the last commit replaced: the edit is in the predecessor of tasks.json."""
+    if ledger.tasks.exists():
+        ledger.previous.write_bytes(ledger.tasks.read_bytes().replace(b'"seven"', f'"{BY_HAND}"'.encode()))
+
+
+def _swept(ledger: Ledger) -> None:
+    """The public directory was deleted, as Claude Code's housekeeping does; the journal is all there is."""
+    shutil.rmtree(ledger.public, ignore_errors=True)
+
+
 def _message(tx: Tx) -> None:
     tx.append("messages", {"id": tx.next_id("message"), "text": "before"})
 
@@ -151,7 +168,11 @@ STATES: dict[str, Callable[[Ledger], None]] = {
     "large": _large,
     "edited": _edited,
     "interrupted": _interrupted,
+    "raced": _raced,
+    "swept": _swept,
 }
+ORDINARY = ("first use", "normal", "large")
+"""Every example is played in these; in the others only the first one of each command."""
 
 
 class Scene:
@@ -197,8 +218,8 @@ def _make(template: Path, past: str, state: str) -> None:
     if past:
         done = run(made, past)
         assert done.returncode == 0, done.stderr
-    STATES[state](ledger)
     ledger.previous.unlink(missing_ok=True)  # its inode would be another in each copy
+    STATES[state](ledger)
     try:
         made.rename(template)
     except OSError:
@@ -210,7 +231,7 @@ def scenes(command: str | None = None) -> Iterator[Scene]:
     for state in STATES:
         for each in COMMANDS:
             if (each.changes or each.name in WRITERS) and command in (None, each.name):
-                for example in each.examples:
+                for example in each.examples if state in ORDINARY else each.examples[:1]:
                     if BEFORE.get(example) != GONE or state == "first use":
                         yield Scene(each.name, example, state)
         if command in (None, "message"):

@@ -1,4 +1,4 @@
-"""Real commands under strace: killed at a system call, or told by the system that it failed."""
+"""A real command under strace: recorded, killed at a system call, or told by the system that a call failed."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import re
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from proofs.ledgers import TEAMTASKS
+from proofs.scenes import environ
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CALLS = (
-    "openat", "write", "pwrite64", "fsync", "fdatasync", "rename", "renameat", "renameat2", "link", "linkat", "unlink",
-    "unlinkat", "rmdir", "ftruncate", "mkdir", "mkdirat",
-)  # fmt: skip
-FALLIBLE = tuple(name for name in CALLS if name != "openat")
-
+MISSING = "strace is missing, or may not trace here: apt-get install strace"
 _LINE = re.compile(r"^\d+ +(\w+)\((.*)")
 
 
-class Run:
-    """A command under strace. ``trace`` is what strace saw of it."""
+class Call(NamedTuple):
+    """A system call: its name, which of that name it is in the process, and its arguments as strace shows them."""
 
-    def __init__(self, home: Path, command: list[str], *injections: str) -> None:
+    name: str
+    which: int
+    arguments: str
+
+
+class Run:
+    """A command under strace. ``trace`` is what strace saw of it; each injection is as in ``strace --inject``."""
+
+    def __init__(self, home: Path, command: list[str], *injections: str, stdin: str = "") -> None:
         log = home.with_suffix(".trace")
-        keep = {k: v for k, v in os.environ.items() if not k.startswith(("TEAMTASKS_", "CLAUDE"))}
-        names = ",".join(f"?{name}" for name in CALLS)
         options = [f"--inject={injection}" for injection in injections]
         done = subprocess.run(
-            ["strace", "-f", "-o", str(log), f"--trace={names}", *options, *command],
-            env={**keep, "TEAMTASKS_HOME": str(home), "XDG_STATE_HOME": str(home.with_suffix(".state"))},
-            capture_output=True, text=True, timeout=60, check=False,
+            ["strace", "-f", "-y", "-s", "64", "-o", str(log), *options, *command],
+            env=environ(home), input=stdin, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
-        self.trace = log.read_text().splitlines()
+        self.trace = log.read_text(errors="replace").splitlines()
         log.unlink()
-        assert "Traceback" not in self.err, self.err
 
     @property
     def was_killed(self) -> bool:
@@ -51,15 +51,15 @@ class Run:
     def was_failed(self) -> bool:
         return any(line.endswith("(INJECTED)") for line in self.trace)
 
-    def calls(self, home: Path) -> list[tuple[str, int, str]]:
-        """Each call from the first touch of the team's directories on: its name, which of that name it is, its arguments."""
+    def calls(self, home: Path) -> list[Call]:
+        """Each call from the first touch of the team's directories on."""
         counts: dict[str, int] = {}
         found, touched = [], False
         for name, arguments in (match.groups() for match in map(_LINE.match, self.trace) if match):
             counts[name] = counts.get(name, 0) + 1
-            touched = touched or str(home) in arguments
-            if touched and "__pycache__" not in arguments:
-                found.append((name, counts[name], arguments))
+            touched = touched or f"{home}/t" in arguments
+            if touched:
+                found.append(Call(name, counts[name], arguments))
         return found
 
     def __repr__(self) -> str:
@@ -74,10 +74,14 @@ def program(text: str) -> list[str]:
     return [sys.executable, "-c", text]
 
 
-def need_strace() -> None:
-    """A laptop may lack strace; where the promises are checked it may not."""
+def is_usable() -> bool:
     usable = shutil.which("strace") and subprocess.run(
         ["strace", "-o", os.devnull, "true"], check=False, capture_output=True
     )
-    if not usable or usable.returncode != 0:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("strace is missing, or may not trace here")
+    return bool(usable and usable.returncode == 0)
+
+
+def need_strace() -> None:
+    """A laptop may lack strace; where the promises are checked it may not."""
+    if not is_usable():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(MISSING)

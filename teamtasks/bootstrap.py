@@ -9,7 +9,7 @@ from teamtasks.domain.errors import TeamNotFound, WhichTeam
 from teamtasks.domain.names import check_agent_name, check_team_name, did_you_mean
 from teamtasks.domain.times import iso
 from teamtasks.store.base import Rehearsal
-from teamtasks.store.files import layout
+from teamtasks.store.files import disk, layout
 from teamtasks.store.files.store import FileStore
 
 TYPE_CHECKING = False
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 
 def teams(config: Config) -> list[str]:
-    return layout.teams(config.home)
+    with disk.Reported(config.home):
+        return layout.teams(config.home)
 
 
 def store(config: Config, team: str | None, notice: Notice, *, rehearse: bool = False) -> Store:
     """The store of the team that is meant: named, from the environment, or the only one there is."""
     name = team or config.team or _only_team(config)
     check_team_name(name)
-    if not _exists(config, name):
+    if not layout.is_team(config.home, name):
         raise no_team(config, name)
     found: Any = FileStore(config.home, name, lock_timeout=config.lock_timeout, notice=notice)
     return Rehearsal(found) if rehearse else found
@@ -46,7 +47,7 @@ def create(config: Config, team: str, *, lead: str | None, topology: str, notice
         members.append(("agent", check_agent_name(lead), join(None, now=now, role="lead")))
     document: Any = new_team(now=now, lead=lead, topology=topology)
     made = FileStore(config.home, team, lock_timeout=config.lock_timeout, notice=notice)
-    if not rehearse or _exists(config, team):
+    if not rehearse or layout.is_team(config.home, team):
         made.create(document, by=lead or "human", more=members)
     return made
 
@@ -80,10 +81,4 @@ def _only_team(config: Config) -> str:
         hint="teamtasks init TEAM",
         teams=[],
         place=config.home,
-    )
-
-
-def _exists(config: Config, name: str) -> bool:
-    return os.path.isfile(os.path.join(layout.private(config.home, name), layout.JOURNAL)) or os.path.isfile(
-        os.path.join(layout.public(config.home, name), layout.TASKS)
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from teamtasks.domain.errors import TeamtasksError
 
 EXIT_USAGE = 2
+EXIT_UNAVAILABLE = 9
 EXIT_BUG = 70
 
 
@@ -49,18 +50,29 @@ def warn(text: str) -> None:
     _write(2, f"warning: {one_line(text)}")
 
 
-def bug(error: BaseException) -> int:
-    """Ours, not the user's: an exit code of its own, and a log that names what happened."""
-    import traceback
-
-    trace = "".join(traceback.format_exception(error))
-    try:
-        path = _log(trace)
-        where = f"The details are in {path}"
-    except OSError:
-        where = trace
-    _write(2, f"error[bug]: {type(error).__name__}: {one_line(str(error))}. This is a bug in teamtasks. {where}")
+def unforeseen(error: Exception, committed: int | None) -> int:
+    """Too little memory, or a bug of ours. Whatever it is: what was committed before it stands, and that is said."""
+    done = "nothing was changed" if committed is None else f"committed as revision {committed}"
+    if isinstance(error, MemoryError):
+        _write(2, sentence("memory", f"not enough memory; {done}", "free some, or raise the limit (ulimit -v)"))
+        return EXIT_UNAVAILABLE
+    what = f"{type(error).__name__}: {one_line(str(error))}"
+    _write(2, f"error[bug]: {what}. This is a bug in teamtasks; {done}. {_details(error)}")
     return EXIT_BUG
+
+
+def _details(error: Exception) -> str:
+    """Where the log is; if there can be none, what would be in it."""
+    try:
+        import traceback
+
+        trace = "".join(traceback.format_exception(error))
+    except Exception:
+        return "There is nothing more to tell"
+    try:
+        return f"The details are in {_log(trace)}"
+    except Exception:
+        return trace
 
 
 def _log(trace: str) -> str:

@@ -28,22 +28,28 @@ def main(words: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        from teamtasks.cli import failures
+        return _unforeseen(error, None)
 
-        return failures.bug(error)
+
+def _unforeseen(error: Exception, committed: int | None) -> int:
+    from teamtasks.cli import failures
+
+    return failures.unforeseen(error, committed)
 
 
 def run(command: Command, values: dict[str, Any]) -> int:
     call = Call(command, values)
     try:
         answer = load(command.serve)(call)
+        if call.dry_run:
+            answer["dry_run"] = True
+        return output.say(call, answer)
     except TeamtasksError as error:
         from teamtasks.cli import failures
 
         return failures.refused(error, call)
-    if call.dry_run:
-        answer["dry_run"] = True
-    return output.say(call, answer)
+    except Exception as error:
+        return _unforeseen(error, call.committed)
 
 
 def load(name: str) -> Callable[..., Any]:

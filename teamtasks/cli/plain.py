@@ -88,7 +88,7 @@ def texts(shown: Answer) -> list[str]:
             lines.append(f"  output: {indented(failure['output'])}")
     for late in shown.get("late_results", ()):
         lines.append(f"late, {late['outcome']} ({late['agent']}, attempt {late['attempt']}): {one_line(late['text'])}")
-    lines += [f"note ({note['by']}, {note['at']}): {one_line(note['text'])}" for note in shown.get("notes", ())]
+    lines += [f"note ({one_line(note['by'])}, {note['at']}): {one_line(note['text'])}" for note in shown.get("notes", ())]
     if "result" in shown:
         lines.append(f"result: {indented(shown['result'])}")
     for key, value in shown.get("metadata", {}).items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from teamtasks.domain.agents import let_go, take
 from teamtasks.domain.graph import find_cycle
+from teamtasks.domain.names import HIGHEST_BY_HAND, task_number
 from teamtasks.domain.tasks import ended
 
 TYPE_CHECKING = False
@@ -160,6 +161,8 @@ def resettled_agents(
 def contradiction(tasks: Mapping[str, Any], edited: Container[str]) -> tuple[str, str, str] | None:
     """The first thing that schemas cannot say: the task, the field and what is wrong with it."""
     for id, task in tasks.items():
+        if id in edited and task_number(id) > HIGHEST_BY_HAND:
+            return id, "id", f"leaves no room for further tasks: numbers go up to {HIGHEST_BY_HAND}"
         for dependency in task["dependencies"]:
             if dependency not in tasks:
                 return id, "dependencies", f"depends on {dependency}, which does not exist"

@@ -35,6 +35,10 @@ def split_incarnation(text: str) -> tuple[str, int | None]:
     return text, None
 
 
+HIGHEST_BY_HAND = 99_999_999
+"""Numbers of tasks that people choose: nine digits are kept, and there must be room for the next ones."""
+
+
 def task_number(task_id: str) -> int:
     return int(task_id[5:])
 

@@ -323,7 +323,7 @@ def test_an_edit_is_not_overwritten_before_it_is_committed(cli, pair, full):
     )  # fmt: skip
 
     assert refused.returncode == 9
-    assert refused.stderr.startswith(f"error[store_unavailable]: writing {full} failed: File too large")
+    assert refused.stderr.startswith(f"error[store_unavailable]: nothing was changed, writing {full} failed: File too large")
     assert (pair.tasks.read_bytes(), pair.journal.read_bytes()) == (edited, journal_before)
     assert EDITED in cli("create", "three").err
     assert pair.titles() == {"task-1": "first", "task-2": "two", "task-3": "three"}

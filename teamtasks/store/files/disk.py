@@ -23,11 +23,31 @@ def open_directory(path: str, *, create: bool = False) -> int:
     if create:
         _make_directory(path)
     try:
-        return os.open(path, _DIRECTORY)
+        fd = os.open(path, _DIRECTORY)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise InvalidData(f"{path} is not a directory of its own (a symlink or a file)", path=path) from None
         raise
+    try:
+        _keep_others_out(fd, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _keep_others_out(fd: int, path: str) -> None:
+    """Whoever owns a directory, or may write to it, can replace whatever is in it: that is us, and nobody else."""
+    found = os.fstat(fd)
+    if found.st_uid != os.geteuid() != 0:
+        raise InvalidData(
+            f"{path} belongs to another user (uid {found.st_uid}), who could change whatever is kept there",
+            hint="move it away, or keep teams somewhere else: TEAMTASKS_HOME=…",
+            path=path,
+            uid=found.st_uid,
+        )
+    if found.st_mode & 0o022:
+        os.fchmod(fd, stat.S_IMODE(found.st_mode) & ~0o022)
 
 
 def _make_directory(path: str) -> None:
@@ -42,6 +62,9 @@ def _make_directory(path: str) -> None:
         _make_directory(path)
     else:
         os.chmod(path, DIRECTORY_MODE)  # a umask may have taken even our own rights
+        if os.geteuid() == 0:
+            above = os.stat(parent)
+            os.chown(path, above.st_uid, above.st_gid)
         sync_directory(parent)
 
 
@@ -95,14 +118,18 @@ def open_regular(directory: int, name: str, flags: int) -> int | None:
         os.close(fd)
         raise _not_a_file(directory, name)
     if flags & os.O_CREAT and found.st_size == 0:
-        make_private(fd, found)
+        make_private(directory, fd, found)
     return fd
 
 
-def make_private(fd: int, found: os.stat_result) -> None:
-    """0600, whatever the umask made of it."""
+def make_private(directory: int, fd: int, found: os.stat_result) -> None:
+    """0600, whatever the umask made of it; and, if root is at work in a user's home, the user's."""
     if stat.S_IMODE(found.st_mode) != FILE_MODE:
         os.fchmod(fd, FILE_MODE)
+    if os.geteuid() == 0:
+        owner = os.fstat(directory)
+        if owner.st_uid != found.st_uid:
+            os.fchown(fd, owner.st_uid, owner.st_gid)
 
 
 def stamp(directory: int, name: str) -> Stamp | None:
@@ -125,7 +152,7 @@ def write_new(directory: int, name: str, data: bytes, *, sync: bool) -> Stamp:
         if sync:
             os.fsync(fd)
         found = os.fstat(fd)
-        make_private(fd, found)
+        make_private(directory, fd, found)
         return (found.st_ino, found.st_size, found.st_mtime_ns)
     except BaseException:
         discard(directory, name)
@@ -216,13 +243,27 @@ class Reported:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, OSError):
-            path = str(error.filename or self.path)
-            raise StoreUnavailable(
-                f"the ledger cannot be used: {error.strerror or error}",
-                hint=f"check that {path} can be read and written",
-                errno=error.errno,
-                path=path,
-            ) from error
+            raise refused("the ledger cannot be used", error, self.path) from error
+
+
+_ROOM = "make room, then repeat the command"
+_FILES = "close programs or raise the limit of open files (ulimit -n), then repeat the command"
+_NEXT = {
+    errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: _FILES, errno.ENFILE: _FILES, errno.ENOMEM: "free some memory, then repeat the command",
+    errno.EIO: "look at the disk, then repeat the command",
+}  # fmt: skip
+
+
+def refused(what: str, error: OSError, place: str) -> StoreUnavailable:
+    """The operating system's no, in a user's words: what could not be done, why, and what to do about it."""
+    path = os.path.join(place, str(error.filename or ""))  # a name is relative to the directory that it was used in
+    return StoreUnavailable(
+        f"{what}: {error.strerror or error}",
+        hint=_NEXT.get(error.errno or 0, f"check that you can read and write {path.rstrip('/')}"),
+        errno=error.errno,
+        path=path.rstrip("/"),
+    )
 
 
 def path_of(directory: int, name: str) -> str:

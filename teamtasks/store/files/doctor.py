@@ -34,23 +34,34 @@ def examine(store: FileStore, *, fix: bool) -> list[Finding]:
 
     with Session(store.home, store.team, timeout=store.lock_timeout, notice=lambda text: say("fixed", text)) as at:
         try:
-            at.thorough = True
-            at.settle()
+            _settle(at, say, fix=fix)
         except EditedMeanwhile:
             say("problem", "tasks.json is being edited right now", "teamtasks doctor")
-            return findings
         except (NewerFormat, ForeignLedger) as error:  # nothing here is broken: it is not for us to write
             say("problem", error.message, error.hint)
-            return findings
         except InvalidData as error:
-            if not fix:
-                say("problem", error.message, "teamtasks doctor --fix")
-                return findings
-            say("fixed", _restored(at, error))
-        _check_history(at, say)
-        _check_documents(at, say)
-    _check_places(store, say)
+            if fix:
+                raise
+            say("problem", error.message, "teamtasks doctor --fix")
+        else:
+            with at.reported:
+                _check_history(at, say)
+                _check_documents(at, say)
+                _check_places(store, say)
     return findings
+
+
+def _settle(at: Session, say: Any, *, fix: bool) -> None:
+    try:
+        at.thorough = True
+        at.settle()
+    except (NewerFormat, ForeignLedger):
+        raise
+    except InvalidData as error:
+        if not fix:
+            raise
+        with at.reported:
+            say("fixed", _restored(at, error))
 
 
 def _restored(at: Session, why: InvalidData) -> str:
@@ -62,27 +73,21 @@ def _restored(at: Session, why: InvalidData) -> str:
     at.line = last
     data = heal.rendered(at, state)
     kept = ""
+    heal.raced_edit(at)  # to quarantine, if there is one
     publish.write_beside(at, data)  # before anything is moved: a full disk fails here
     if disk.stamp(at.public, layout.TASKS) is not None:
-        kept = f"; what was there is in {at.set_aside(layout.TASKS)}"
-    at.stamp = None
+        kept = f"; what was there is in {at.set_aside(at.public, layout.TASKS)}"
+    at.raw = at.stamp = None
     publish.replace(at, data)
-    if "offset" in why.facts or not at.is_current(data):
+    if "offset" in why.facts or journal.damage(at.private, layout.JOURNAL) is not None or not at.is_current(data):
         tasks = {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}
         at.start_segment(state, {**last, "tasks": tasks})
     return f"{why.message}: revision {state.revision} was restored{kept}"
 
 
 def _check_history(at: Session, say: Any) -> None:
-    """Revisions without gaps, and a replay that gives what tasks.json shows."""
-    lines = 0
-    for segment in journal.history(at.private):
-        previous = None
-        for line in segment:
-            lines += 1
-            if previous is not None and line["rev"] != previous + 1:
-                say("problem", f"the journal goes from revision {previous} to {line['rev']}")
-            previous = line["rev"]
+    """A replay gives what tasks.json shows; what older segments cannot tell any more is said."""
+    lines = sum(len(segment) for segment in journal.history(at.private))
     for name in journal.segments(at.private):
         offset = journal.damage(at.private, name)
         if offset is not None:

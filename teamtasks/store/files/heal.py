@@ -19,6 +19,7 @@ import os
 import time
 
 from teamtasks.domain.errors import InvalidData, TeamNotFound
+from teamtasks.domain.names import HIGHEST_BY_HAND
 from teamtasks.domain.times import iso
 from teamtasks.store.base import Changes
 from teamtasks.store.files import disk, edits, journal, layout, publish
@@ -53,7 +54,7 @@ def heal(at: Session) -> None:
     _rewrite_messages(at)
     disk.remove_whatever(at.public, layout.TASKS_NEW)
     disk.remove_whatever(at.private, layout.JOURNAL_NEW)
-    raced = _raced_edit(at)
+    raced = raced_edit(at)
     _heal_tasks(at, state, died)
     if raced is not None:
         _adopt_raced(at, *raced)
@@ -182,7 +183,7 @@ def adopt(at: Session, state: State, raw: bytes) -> None:
         publish.replace(at, at.file.raw)
 
 
-def _raced_edit(at: Session) -> tuple[bytes, Stamp] | None:
+def raced_edit(at: Session) -> tuple[bytes, Stamp] | None:
     """An edit that raced with our last rename is in the predecessor of tasks.json, which is not what it was."""
     try:
         found = disk.read(at.public, layout.TASKS_PREVIOUS)
@@ -211,24 +212,35 @@ def _adopt_raced(at: Session, raw: bytes, stamp: Stamp) -> None:
 
 
 def _rewrite_messages(at: Session) -> None:
-    """Every message at its place. Older segments are asked only if more is missing than the newest one knows."""
+    """Every message at its place. Older segments are asked only if something is wrong, or if all is looked over."""
     end = at.line["messages"][1]
     if not end:
         return
-    found = disk.read(at.private, layout.MESSAGES, 1 << 40)
-    data = found[0] if found else b""
+    data = _messages(at)
     if len(data) > end:
         kept = at.quarantine(data[end:])
         at.notice(f"{layout.MESSAGES} had {len(data) - end} bytes that are not ours: they are in {kept}")
     for segment in journal.history(at.private):
+        right = True
         for line in segment:
             start, stop = line["messages"]
             text = b"".join([journal.message_text(document) for _log, document in line["logs"]])
             if text and data[start:stop] != text:
                 publish.put_messages(at.private, text, start)
-        if segment and segment[0]["messages"][0] <= len(data):
+                right = False
+        if right and segment and segment[0]["messages"][0] <= len(data) and not at.thorough:
             break
     publish.cut_messages(at.private, end)
+
+
+def _messages(at: Session) -> bytes:
+    """What is in messages.jsonl; what is there under its name and is no file goes to quarantine."""
+    try:
+        found = disk.read(at.private, layout.MESSAGES, 1 << 40)
+    except InvalidData:
+        at.notice(f"{layout.MESSAGES} was not a file: it is in {at.set_aside(at.private, layout.MESSAGES)}")
+        return b""
+    return found[0] if found else b""
 
 
 def without_journal(at: Session) -> None:
@@ -253,16 +265,13 @@ def without_journal(at: Session) -> None:
 def _counters(found: object) -> dict[str, int]:
     if not isinstance(found, dict):
         return {}
-    return {
-        k: v for k, v in found.items() if isinstance(k, str) and isinstance(v, int) and not isinstance(v, bool) and v >= 0
-    }
+    return {k: v for k, v in found.items() if type(v) is int and 0 <= v <= HIGHEST_BY_HAND}
 
 
 def begin(at: Session, state: State, events: list[dict[str, object]], *, by: str, now: str) -> None:
     """A ledger's first line and first tasks.json. Messages that are already there stay."""
     data = rendered(at, state)
-    found = disk.read(at.private, layout.MESSAGES, 1 << 40)
-    state.messages = found[0].rfind(b"\n") + 1 if found else 0
+    state.messages = _messages(at).rfind(b"\n") + 1
     tasks = {"rev": state.revision, "size": len(data), "crc": fingerprint(data)}
     first = {"rev": state.revision, "at": now, "by": by, "tasks": tasks, "id": os.urandom(8).hex()}
     at.dirty = True

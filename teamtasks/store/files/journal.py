@@ -159,31 +159,27 @@ def append(fd: int, line: Line, size: int) -> int:
         disk.write_all(fd, data)
         os.fdatasync(fd)
     except OSError as error:
-        _take_back(fd, size, error)
+        raise _taken_back(fd, size, error) from error
     return size + len(data)
 
 
-def _take_back(fd: int, size: int, cause: OSError) -> None:
+def _taken_back(fd: int, size: int, cause: OSError) -> StoreUnavailable:
     try:
         os.ftruncate(fd, size)
         os.fsync(fd)
     except OSError:
-        raise OutcomeUnknown(
+        return OutcomeUnknown(
             f"writing the journal failed ({cause.strerror}) and so did taking it back",
             hint="teamtasks doctor, then see whether the change is there before you repeat it",
             errno=cause.errno,
-        ) from cause
-    raise StoreUnavailable(
-        f"writing the journal failed: {cause.strerror}; nothing was changed",
-        hint="make room or mend the disk, then repeat the command",
-        errno=cause.errno,
-    ) from cause
+        )
+    return disk.refused("nothing was changed, writing the journal failed", cause, layout.JOURNAL)
 
 
 def lines(fd: int) -> Iterator[tuple[int, Line]]:
-    """Every whole line with its offset. Raises ``Damaged`` at one that is not whole and not the last."""
+    """Every line with its offset. Raises ``Damaged`` at one that is not whole and not the last, or not the next one."""
     data = _content(fd)
-    offset = 0
+    offset, revision = 0, None
     while offset < len(data):
         end = data.find(b"\n", offset)
         line = decode(data[offset:end]) if end >= 0 else None
@@ -191,21 +187,23 @@ def lines(fd: int) -> Iterator[tuple[int, Line]]:
             if end >= 0 and data.find(b"\n", end + 1) >= 0:
                 raise Damaged(offset)
             return
+        if line["rev"] != revision + 1 if revision is not None else not line.get("snapshot"):
+            raise Damaged(offset)
         yield offset, line
-        offset = end + 1
+        offset, revision = end + 1, line["rev"]
 
 
 def whole_lines(fd: int) -> list[Line]:
     """Every line that is whole, whatever lies between them."""
-    return [line for line in map(decode, _content(fd).split(b"\n")) if line is not None]
+    return [line for line in map(decode, _content(fd).split(b"\n")[:-1]) if line is not None]
 
 
 def salvage(fd: int) -> tuple[State, Line | None]:
-    """The ledger from every line that is whole, and the last of them."""
+    """The ledger from every line that is whole, and the last of them; None if not even the team is on record."""
     state, last = State(), None
     for last in whole_lines(fd):
         state.apply(last)
-    return state, last
+    return state, last if state.documents["team"] else None
 
 
 def _content(fd: int) -> bytes:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from teamtasks.domain.names import is_name
 
@@ -51,11 +52,23 @@ def is_agent_file(name: str) -> bool:
 
 def teams(home: str) -> list[str]:
     """Names that have a journal, or a tasks.json that a person wrote. Claude Code's own lists are not teams."""
-    found: set[str] = set()
-    for parent, mark in ((os.path.join(home, "teamtasks"), JOURNAL), (os.path.join(home, "tasks"), TASKS)):
+    names: set[str] = set()
+    for parent in ("teamtasks", "tasks"):
         try:
-            names = os.listdir(parent)
-        except OSError:
+            names.update(os.listdir(os.path.join(home, parent)))
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        found.update(n for n in names if is_name(n) and os.path.isfile(os.path.join(parent, n, mark)))
-    return sorted(found)
+    return sorted(name for name in names if is_name(name) and is_team(home, name))
+
+
+def is_team(home: str, name: str) -> bool:
+    """What we may not look at is one, too: whoever asks for it is told that, and not that it does not exist."""
+    for path in (os.path.join(private(home, name), JOURNAL), os.path.join(public(home, name), TASKS)):
+        try:
+            if stat.S_ISREG(os.stat(path).st_mode):
+                return True
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return True
+    return False

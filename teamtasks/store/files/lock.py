@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from fcntl import LOCK_EX, LOCK_NB, flock
+from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from time import monotonic, sleep
 
 from teamtasks.domain.errors import LockTimeout
@@ -63,6 +63,15 @@ def sign(fd: int, text: str) -> None:
 
 def clear(fd: int) -> None:
     os.ftruncate(fd, 0)
+
+
+def release(fd: int) -> None:
+    """Unlocks and closes. Only closing would leave the lock to a child that was forked meanwhile and has a copy of it."""
+    try:
+        flock(fd, LOCK_UN)
+        os.close(fd)
+    except OSError:  # there is nothing left that could be done about it, and nothing that depends on it
+        pass
 
 
 def take(fd: int, patience: Patience) -> None:

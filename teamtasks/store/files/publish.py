@@ -24,12 +24,8 @@ def write_beside(at: Session, data: bytes) -> None:
     try:
         disk.write_new(at.public, layout.TASKS_NEW, data, sync=True)
     except OSError as error:
-        raise StoreUnavailable(
-            f"writing {layout.TASKS_NEW} failed: {error.strerror}; nothing was changed",
-            hint="make room or mend the disk, then repeat the command",
-            errno=error.errno,
-            path=layout.public(at.home, at.team),
-        ) from error
+        place = layout.public(at.home, at.team)
+        raise disk.refused(f"nothing was changed, writing {layout.TASKS_NEW} failed", error, place) from error
 
 
 def publish(at: Session, data: bytes | None, messages: bytes) -> None:

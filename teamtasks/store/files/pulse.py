@@ -15,7 +15,7 @@ from teamtasks.domain.agents import beat
 from teamtasks.domain.errors import InvalidData
 from teamtasks.domain.names import is_agent_name, split_incarnation
 from teamtasks.domain.times import iso
-from teamtasks.store.files import disk, layout
+from teamtasks.store.files import disk, layout, lock
 from teamtasks.store.validate import Mismatch, check
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def write(public: int, agent: str, incarnation: int, fresh: dict[str, Any], *, a
         }
         merged = {key: value for key, value in beat(last, pulse, acted=acted).items() if value is not None}
         check("pulse", merged)
-        disk.make_private(fd, os.fstat(fd))
+        disk.make_private(public, fd, os.fstat(fd))
         os.ftruncate(fd, 0)
         disk.write_all(fd, jsontext.dumps(merged).encode() + b"\n")
         disk.rename(public, beside, name)
@@ -56,7 +56,7 @@ def write(public: int, agent: str, incarnation: int, fresh: dict[str, Any], *, a
         disk.discard(public, beside)
         raise
     finally:
-        os.close(fd)
+        lock.release(fd)
 
 
 def read(public: int, name: str) -> Pulse | None:

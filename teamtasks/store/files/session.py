@@ -55,8 +55,12 @@ class Session:
         self.known: Stamp | None = None  # a predecessor whose content healing has in hand
 
     def __enter__(self) -> Session:
-        with self.reported:
-            self.enter()
+        try:
+            with self.reported:
+                self.enter()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -68,12 +72,9 @@ class Session:
                 self._open()
                 if self._still_there():
                     break
-                self.close()
             except FileNotFoundError:  # deleted while we opened it: look again
-                self.close()
-            except BaseException:
-                self.close()
-                raise
+                pass
+            self.close()
         self.dirty = bool(lock.holder(self.lock))
         lock.sign(self.lock, f"pid {os.getpid()}, {_command()}, since {iso(time())}\n")
 
@@ -92,7 +93,7 @@ class Session:
         try:
             return disk.open_directory(path, create=self.create)
         except FileNotFoundError:
-            if self.team not in layout.teams(self.home):
+            if not layout.is_team(self.home, self.team):
                 raise TeamNotFound(f"no team {self.team!r}", team=self.team) from None
             return disk.open_directory(path, create=True)
 
@@ -210,7 +211,7 @@ class Session:
         self._append(line, data is not None)
         try:
             publish.publish(self, data, messages)
-        except (OSError, InvalidData) as error:  # the commit stands: the next writer finds our signature and publishes it
+        except Exception as error:  # the commit stands: the next writer finds our signature and publishes it
             self.notice(f"committed as revision {revision}, but not everything could be published: {error}")
             self.unshown = True
             if data is not None:
@@ -292,11 +293,11 @@ class Session:
         finally:
             os.close(directory)
 
-    def set_aside(self, name: str) -> str:
-        """Moves whatever is in the public directory under this name into quarantine, without looking into it."""
+    def set_aside(self, place: int, name: str) -> str:
+        """Moves whatever has this name in one of our directories into quarantine, without looking into it."""
         directory, kept = self._quarantine()
         try:
-            os.rename(name, kept, src_dir_fd=self.public, dst_dir_fd=directory)
+            os.rename(name, kept, src_dir_fd=place, dst_dir_fd=directory)
             return disk.path_of(directory, kept)
         finally:
             os.close(directory)
@@ -325,9 +326,12 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        for fd in (self.journal, self.lock, self.private, self.public):
-            if fd is not None and fd >= 0:
-                os.close(fd)
+        for locked in (self.journal, self.lock):
+            if locked is not None and locked >= 0:
+                lock.release(locked)
+        for directory in (self.private, self.public):
+            if directory >= 0:
+                os.close(directory)
         self.public = self.private = self.lock = -1
         self.journal = None
 

@@ -183,7 +183,7 @@ class FileStore:
             try:
                 public = disk.open_directory(self.place)
             except FileNotFoundError:
-                if self.team in layout.teams(self.home):
+                if layout.is_team(self.home, self.team):
                     raise
                 raise TeamNotFound(f"no team {self.team!r}", team=self.team) from None
             try:
@@ -219,22 +219,33 @@ class FileStore:
         end = line["messages"][1] if line else 0
         if after >= end:
             return [], end
-        data = self._log_bytes(log, after, end)
-        if len(data) < end - after:  # committed, but not yet published: a turn with the lock puts that right
-            self._read_through_the_lock()
-            data = self._log_bytes(log, after, end)
-        return [jsontext.loads(text.decode()) for text in data.split(b"\n")[:-1]], after + len(data)
+        found = self._entries(log, after, end)
+        if found is None:  # committed, but not yet published, or damaged: a turn with the lock puts that right
+            with self._turn() as at:
+                at.thorough = True
+                at.settle()
+            found = self._entries(log, after, end)
+        if found is None:
+            raise InvalidData(f"the {log} from byte {after} on are damaged", hint="teamtasks doctor")
+        return found, end
 
-    def _log_bytes(self, log: str, start: int, end: int) -> bytes:
-        private = disk.open_directory(layout.private(self.home, self.team))
-        fd = None
-        try:
-            fd = disk.open_regular(private, f"{log}.jsonl", os.O_RDONLY)
-            return b"" if fd is None else os.pread(fd, end - start, start)
-        finally:
-            for open_fd in (fd, private):
-                if open_fd is not None:
-                    os.close(open_fd)
+    def _entries(self, log: str, start: int, end: int) -> list[Document] | None:
+        """What is between two places of a log; None if it is not all there, or not readable."""
+        private = fd = None
+        with disk.Reported(layout.private(self.home, self.team)):
+            try:
+                private = disk.open_directory(layout.private(self.home, self.team))
+                fd = disk.open_regular(private, f"{log}.jsonl", os.O_RDONLY)
+                data = b"" if fd is None else os.pread(fd, end - start, start)
+                if len(data) < end - start:
+                    return None
+                return [jsontext.loads(text.decode()) for text in data.split(b"\n")[:-1]]
+            except (InvalidData, ValueError):
+                return None
+            finally:
+                for open_fd in (fd, private):
+                    if open_fd is not None:
+                        os.close(open_fd)
 
     def wait(self, revision: int, seconds: float) -> bool:
         """True as soon as there is a newer revision; looks at the journal every 50 ms."""
