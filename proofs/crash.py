@@ -6,8 +6,8 @@
 
 A point is one scene (an example of a command, in one state of a team), one system call of it and one fault: the process is
 killed there, or the call answers with an error of ``errors.txt``. After it the promises of ``promises.py`` must hold, and
-the exit code must have told the truth. Python's own calls, such as loading a module, are killed at too, but made to fail only
-for want of memory: a Python that cannot be loaded is not ours to explain.
+the exit code must have told the truth. Of Python's own calls in a row, such as loading a module, one kill stands for all:
+the disk is the same. They are made to fail only for want of memory: a Python that cannot be loaded is not ours to explain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from proofs import report
-from proofs.promises import Broken, Slow, essence, keep
+from proofs.promises import Broken, Slow, essence, keep, seen
 from proofs.scenes import STATES, Scene, scenes
 from proofs.strace import MISSING, Run, is_usable
 from teamtasks.domain.errors import TeamtasksError
@@ -60,6 +60,7 @@ class Sweep:
 
     def __init__(self, scene: Scene, place: Path, templates: Path) -> None:
         self.scene, self.place, self.templates, self.played = scene, place, templates, 0
+        self.before = seen(self._fresh())
         self.old = essence(self._fresh())
         self._run()  # bytecode is compiled now, so that calls can be counted
         whole, run = self._run()
@@ -79,9 +80,13 @@ class Sweep:
         return ledger, Run(ledger.home, self.scene.run, *injections, stdin=self.scene.stdin)
 
     def points(self) -> Iterator[Point]:
+        between = False
         for call in self.calls:
-            yield Point(call, KILL)
-            if str(self.place) in call.arguments or call.name == "mmap" or _is_output(call):
+            ours = str(self.place) in call.arguments or _is_output(call)
+            if ours or not between:
+                yield Point(call, KILL)
+            between = not ours
+            if ours or call.name == "mmap":
                 for error in ERRORS.get(call.name, ()):
                     yield Point(call, error)
 
@@ -90,7 +95,7 @@ class Sweep:
         for patience in (True, False):
             ledger, run = self._run(point.injection)
             try:
-                keep(self.scene, ledger, self.old, self.new, self._allowed(point, run))
+                keep(self.scene, ledger, self.before, self.old, self.new, self._allowed(point, run))
             except Slow as slow:
                 if patience:
                     continue

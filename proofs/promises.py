@@ -69,10 +69,13 @@ def _still(found: dict[str, Any]) -> dict[str, Any]:
     return json.loads(re.sub(r'"msg-\d+-', '"msg-', text))  # type: ignore[no-any-return]
 
 
-def keep(scene: Scene, ledger: Ledger, old: Essence, new: Essence, allowed: tuple[Essence, ...]) -> None:
-    """Raises ``Broken`` unless the ledger is one of ``allowed``, and the next command finds nothing strange."""
+def keep(scene: Scene, ledger: Ledger, before: Essence, old: Essence, new: Essence, allowed: tuple[Essence, ...]) -> None:
+    """Raises ``Broken`` unless the ledger is one of ``allowed``, and the next command finds nothing strange.
+
+    ``before`` is what a reader saw before the command: an edit that raced with a commit is not yet in it.
+    """
     view = seen(ledger)
-    if view not in [_without_messages(each) for each in (old, new)]:
+    if view not in [before, _without_messages(old), _without_messages(new)]:
         raise Broken(f"a reader sees what never was: {difference(view, _without_messages(new))}")
     began = time.monotonic()
     _follow_up(ledger, gone=view is None)
@@ -175,11 +178,7 @@ def _history(scene: Scene, ledger: Ledger) -> None:
         raise Broken(f"revisions are not contiguous: {revisions}")
     events = [event["event"] for line in lines for event in line["events"]]
     edits = events.count("edited_outside")
-    if (
-        edits > (scene.state == "edited")
-        or "republished" in events
-        or events.count("adopted") > (scene.state == "first use")
-    ):
+    if edits > (scene.state in EDITED) or "republished" in events or events.count("adopted") > (scene.state == "first use"):
         raise Broken(f"the history tells of what nobody did: {events}")
     titles = [task["title"] for task in ledger.document()["tasks"]]
     if titles and len(titles) > 2 and (BY_HAND in titles) != (scene.state in EDITED):

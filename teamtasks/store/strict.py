@@ -36,8 +36,7 @@ def loads(data: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise NotStrict(error.msg, error.lineno, error.colno) from None
     except (_Refused, RecursionError):
-        _walk(text, _skip_space(text, 0), 1)
-        raise NotStrict("nested too deep", 1, 1) from None
+        raise _place_of_refusal(text) from None
     return value
 
 
@@ -52,6 +51,14 @@ def position(data: bytes, path: Sequence[str | int]) -> tuple[int, int]:
         place = found
     at = _at(text, place, "")
     return at.line, at.column
+
+
+def _place_of_refusal(text: str) -> Exception:
+    try:
+        _walk(text, _skip_space(text, 0), 1)
+    except NotStrict as found:
+        return found
+    raise AssertionError("what the decoder refuses has a place")  # pragma: no cover
 
 
 class _Refused(Exception):

@@ -541,7 +541,7 @@ def test_a_bug_has_an_exit_code_of_its_own_and_a_log_that_tells_the_rest(story):
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (70, "", 1)
     assert done.stderr.startswith("error[bug]: TypeError: ")
-    assert "This is a bug in teamtasks." in done.stderr
+    assert "This is a bug in teamtasks; nothing was changed." in done.stderr
     (log,) = (story.home / "state").rglob("*.log")
     assert str(log) in done.stderr
     assert "Traceback" in log.read_text()

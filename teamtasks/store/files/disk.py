@@ -112,6 +112,7 @@ def open_regular(directory: int, name: str, flags: int) -> int | None:
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
             raise _not_a_file(directory, name) from None
+        error.filename = path_of(directory, name)
         raise
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
@@ -140,8 +141,8 @@ def stamp(directory: int, name: str) -> Stamp | None:
     return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def write_new(directory: int, name: str, data: bytes, *, sync: bool) -> Stamp:
-    """A new file under a fixed name. What a dead writer left there is removed; what somebody planted is not followed."""
+def write_new(directory: int, name: str, data: bytes) -> Stamp:
+    """A new file under a fixed name, synced. What a dead writer left there goes; what somebody planted is not followed."""
     try:
         fd = os.open(name, _NEW, FILE_MODE, dir_fd=directory)
     except FileExistsError:
@@ -149,8 +150,7 @@ def write_new(directory: int, name: str, data: bytes, *, sync: bool) -> Stamp:
         fd = os.open(name, _NEW, FILE_MODE, dir_fd=directory)
     try:
         write_all(fd, data)
-        if sync:
-            os.fsync(fd)
+        os.fsync(fd)
         found = os.fstat(fd)
         make_private(directory, fd, found)
         return (found.st_ino, found.st_size, found.st_mtime_ns)
@@ -257,12 +257,13 @@ _NEXT = {
 
 def refused(what: str, error: OSError, place: str) -> StoreUnavailable:
     """The operating system's no, in a user's words: what could not be done, why, and what to do about it."""
-    path = os.path.join(place, str(error.filename or ""))  # a name is relative to the directory that it was used in
+    named = str(error.filename or "")
+    path = named if os.path.isabs(named) else place
     return StoreUnavailable(
         f"{what}: {error.strerror or error}",
-        hint=_NEXT.get(error.errno or 0, f"check that you can read and write {path.rstrip('/')}"),
+        hint=_NEXT.get(error.errno or 0, f"check that you can read and write {path}"),
         errno=error.errno,
-        path=path.rstrip("/"),
+        path=path,
     )
 
 

@@ -74,14 +74,14 @@ def _restored(at: Session, why: InvalidData) -> str:
     data = heal.rendered(at, state)
     kept = ""
     heal.raced_edit(at)  # to quarantine, if there is one
+    heal.rewrite_messages(at)
     publish.write_beside(at, data)  # before anything is moved: a full disk fails here
     if disk.stamp(at.public, layout.TASKS) is not None:
         kept = f"; what was there is in {at.set_aside(at.public, layout.TASKS)}"
     at.raw = at.stamp = None
     publish.replace(at, data)
-    if "offset" in why.facts or journal.damage(at.private, layout.JOURNAL) is not None or not at.is_current(data):
-        tasks = {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}
-        at.start_segment(state, {**last, "tasks": tasks})
+    tasks = {"rev": state.tasks_revision, "size": len(data), "crc": journal.fingerprint(data)}
+    at.start_segment(state, {**last, "tasks": tasks})
     return f"{why.message}: revision {state.revision} was restored{kept}"
 
 

@@ -96,10 +96,8 @@ class Edit:
             raise self._wrong(("agents", name), f"{name!r} cannot name an agent")
 
     def wrong_task(self, id: str, field: str, why: str) -> InvalidData:
-        for index, task in enumerate(self.content.get("tasks", ())):
-            if task.get("id") == id:
-                return self._wrong(("tasks", index, field), f"{id} {why}")
-        return self._wrong(("tasks",), f"{id} {why}")
+        index = next((at for at, task in enumerate(self._section("tasks", list)) if task["id"] == id), 0)
+        return self._wrong(("tasks", index, field), f"{id} {why}")
 
     def _wrong(self, path: Sequence[str | int], why: str) -> InvalidData:
         return self._invalid(why, *strict.position(self.data, path))

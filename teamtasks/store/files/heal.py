@@ -48,10 +48,11 @@ def heal(at: Session) -> None:
         remove(at)
         raise TeamNotFound(f"no team {at.team!r}: it was deleted", team=at.team)
     assert at.journal is not None
-    os.fsync(at.journal)
+    os.fsync(at.journal)  # whoever wrote it may have died before it was durable, and so may whoever gave it its name
+    os.fsync(at.private)
     died = at.dirty
     state = _state(at)
-    _rewrite_messages(at)
+    rewrite_messages(at)
     disk.remove_whatever(at.public, layout.TASKS_NEW)
     disk.remove_whatever(at.private, layout.JOURNAL_NEW)
     raced = raced_edit(at)
@@ -211,26 +212,31 @@ def _adopt_raced(at: Session, raw: bytes, stamp: Stamp) -> None:
         disk.remove(at.public, layout.TASKS_PREVIOUS)
 
 
-def _rewrite_messages(at: Session) -> None:
-    """Every message at its place. Older segments are asked only if something is wrong, or if all is looked over."""
+def rewrite_messages(at: Session) -> None:
+    """Every message at its place. Older segments are asked only if something is wrong, or if all is looked over.
+
+    What no segment knows any more is left blank: it hides neither its neighbours nor that something was there.
+    """
     end = at.line["messages"][1]
     if not end:
         return
-    data = _messages(at)
-    if len(data) > end:
-        kept = at.quarantine(data[end:])
-        at.notice(f"{layout.MESSAGES} had {len(data) - end} bytes that are not ours: they are in {kept}")
+    found = _messages(at)
+    if len(found) > end:
+        kept = at.quarantine(found[end:])
+        at.notice(f"{layout.MESSAGES} had {len(found) - end} bytes that are not ours: they are in {kept}")
+    whole = found[:end] if len(found) >= end else found[: found.rfind(b"\n") + 1]
+    right = bytearray(whole.ljust(end, b"\n"))
     for segment in journal.history(at.private):
-        right = True
+        before = bytes(right)
         for line in segment:
             start, stop = line["messages"]
-            text = b"".join([journal.message_text(document) for _log, document in line["logs"]])
-            if text and data[start:stop] != text:
-                publish.put_messages(at.private, text, start)
-                right = False
-        if right and segment and segment[0]["messages"][0] <= len(data) and not at.thorough:
+            if line["logs"]:
+                right[start:stop] = b"".join([journal.message_text(document) for _log, document in line["logs"]])
+        if right == before and segment and segment[0]["messages"][0] <= len(found) and not at.thorough:
             break
-    publish.cut_messages(at.private, end)
+    if right != found:
+        publish.put_messages(at.private, bytes(right), 0)
+    publish.sync_messages(at.private, end)
 
 
 def _messages(at: Session) -> bytes:
@@ -254,8 +260,8 @@ def without_journal(at: Session) -> None:
     state.ledger = edit.ledger or os.urandom(16).hex()
     changes, _conflicts = edits.as_changes(edit, state, state, now)
     for (kind, id), document in changes.puts.items():
-        if document is not None:
-            state.documents[kind][id] = document
+        assert document is not None  # an edit of nothing removes nothing
+        state.documents[kind][id] = document
     state.counters = edits.counters_above(_counters(edit.content.get("counters")), changes)
     state.revision = state.tasks_revision = (edit.revision or 0) + 1
     begin(at, state, [{"event": "adopted"}], by="human", now=now)
@@ -276,16 +282,23 @@ def begin(at: Session, state: State, events: list[dict[str, object]], *, by: str
     first = {"rev": state.revision, "at": now, "by": by, "tasks": tasks, "id": os.urandom(8).hex()}
     at.dirty = True
     at.start_segment(state, first, events)
-    publish.replace(at, data)
-    at.dirty = False
+    at.make_visible(lambda: publish.replace(at, data), data)
 
 
 def remove(at: Session) -> None:
-    """The team's last commit says that it is gone: what is left of it goes too, the journal last but the lock."""
+    """The team's last commit says that it is gone: what is left of it goes too.
+
+    The line that says so stays until everything else is gone for good: after a power loss nothing is found without it.
+    """
     for name in os.listdir(at.public):
         if name in (layout.TASKS, layout.TASKS_NEW, layout.TASKS_PREVIOUS) or layout.is_agent_file(name):
             disk.remove_whatever(at.public, name)
-    for name in sorted(os.listdir(at.private), key=lambda n: (n == layout.LOCK, n == layout.JOURNAL)):
+    for name in os.listdir(at.private):
+        if name not in (layout.LOCK, layout.JOURNAL):
+            disk.remove_whatever(at.private, name)
+    for directory in (at.public, at.private):
+        os.fsync(directory)
+    for name in (layout.JOURNAL, layout.LOCK):
         disk.remove_whatever(at.private, name)
     for path in (layout.private(at.home, at.team), layout.public(at.home, at.team)):
         try:

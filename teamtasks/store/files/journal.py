@@ -22,10 +22,11 @@ and cut off by the next writer. A line that is not whole anywhere else is damage
 from __future__ import annotations
 
 import os
+from itertools import count
 from zlib import crc32
 
 from teamtasks import jsontext
-from teamtasks.domain.errors import NewerFormat, OutcomeUnknown, StoreUnavailable
+from teamtasks.domain.errors import InvalidData, NewerFormat, OutcomeUnknown, StoreUnavailable
 from teamtasks.store.base import KINDS
 from teamtasks.store.files import disk, layout
 
@@ -211,12 +212,10 @@ def _content(fd: int) -> bytes:
     return disk.read_from(fd, os.fstat(fd).st_size)
 
 
-def replay(fd: int, upto: int | None = None) -> State:
-    """The ledger after the last line, or after the last one that is not newer than ``upto``."""
+def replay(fd: int) -> State:
+    """The ledger after the last line."""
     state = State()
     for _offset, line in lines(fd):
-        if upto is not None and line["rev"] > upto:
-            break
         state.apply(line)
     return state
 
@@ -229,7 +228,7 @@ def segments(private: int) -> list[str]:
 def history(private: int) -> Iterator[list[Line]]:
     """The whole lines of every segment, newest segment first, oldest line first."""
     for name in (layout.JOURNAL, *segments(private)):
-        fd = disk.open_regular(private, name, os.O_RDONLY)
+        fd = _opened(private, name)
         if fd is None:
             continue
         try:
@@ -238,11 +237,19 @@ def history(private: int) -> Iterator[list[Line]]:
             os.close(fd)
 
 
+def _opened(private: int, name: str) -> int | None:
+    """None for what is not there, or no file: what cannot be asked is not on record."""
+    try:
+        return disk.open_regular(private, name, os.O_RDONLY)
+    except InvalidData:
+        return None
+
+
 def damage(private: int, name: str) -> int | None:
     """Where a segment is not whole; None if it is."""
-    fd = disk.open_regular(private, name, os.O_RDONLY)
+    fd = _opened(private, name)
     if fd is None:
-        return None
+        return 0
     try:
         for _line in lines(fd):
             pass
@@ -283,16 +290,23 @@ def start_segment(private: int, line: Line) -> None:
 
     The name is made durable before the new file takes its place: at every moment one of the two is there.
     """
-    disk.write_new(private, layout.JOURNAL_NEW, encode(line), sync=True)
+    disk.write_new(private, layout.JOURNAL_NEW, encode(line))
     try:
         fd = disk.open_regular(private, layout.JOURNAL, os.O_RDONLY)
         if fd is not None:
             _keep(private, fd)
         disk.rename(private, layout.JOURNAL_NEW, layout.JOURNAL)
-        disk.sync_directory(private)
     except BaseException:
         disk.discard(private, layout.JOURNAL_NEW)
         raise
+    try:
+        disk.sync_directory(private)
+    except OSError as error:
+        raise OutcomeUnknown(
+            f"a new journal was begun, but its name could not be made durable ({error.strerror})",
+            hint="teamtasks doctor, then see whether the change is there before you repeat it",
+            errno=error.errno,
+        ) from error
 
 
 def _keep(private: int, fd: int) -> None:
@@ -300,7 +314,7 @@ def _keep(private: int, fd: int) -> None:
     that was killed between its two steps."""
     try:
         first = decode(_content(fd).split(b"\n", 1)[0])
-        for nth in range(1000):
+        for nth in count():
             name = layout.segment(first["rev"], nth) if first else f"journal-damaged-{nth}.jsonl"
             try:
                 disk.link(private, layout.JOURNAL, name)

@@ -20,6 +20,7 @@ from teamtasks.store.files import disk, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import _thread
     from collections.abc import Callable
 
 SAY_AFTER = 1.0
@@ -99,7 +100,7 @@ class _Alarm(BaseException):
 def _sleep_until_locked(fd: int, patience: Patience) -> None:
     import signal
 
-    armed, said = True, False
+    armed = True
 
     def ring(_signum: int, _frame: object) -> None:
         if armed:
@@ -107,25 +108,46 @@ def _sleep_until_locked(fd: int, patience: Patience) -> None:
 
     began, (due, interval) = monotonic(), signal.getitimer(signal.ITIMER_REAL)
     before = signal.signal(signal.SIGALRM, ring)
+    got = _say_soon(fd, patience)
     try:
-        while (remaining := patience.deadline - monotonic()) > 0:
-            try:
-                signal.setitimer(signal.ITIMER_REAL, remaining if said else min(remaining, SAY_AFTER))
-                flock(fd, LOCK_EX)
-                armed = False
-                return
-            except _Alarm:
-                # It may ring just after the lock was got, which is harmless: locking it again succeeds at once.
-                if not said and monotonic() < patience.deadline:
-                    patience.waiting(_who(fd))
-                said = True
-        raise _timed_out(fd, patience)
+        signal.setitimer(signal.ITIMER_REAL, max(patience.deadline - monotonic(), 0.000_001))
+        flock(fd, LOCK_EX)
+        armed = False
+    except _Alarm:  # it may have rung just after the lock was got
+        try:
+            flock(fd, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            raise _timed_out(fd, patience) from None
     finally:
         armed = False
+        got.release()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if due:  # the host program's own alarm, which may have become due while we waited
             signal.setitimer(signal.ITIMER_REAL, max(due - (monotonic() - began), 0.000_001), interval)
+
+
+def _say_soon(fd: int, patience: Patience) -> _thread.LockType:
+    """Says after a second for whom we wait, unless what it returns is released before.
+
+    From a thread: a timer would end the wait in the kernel, and whoever asks again is put at the end of the queue.
+    """
+    import _thread
+    import signal
+
+    got = _thread.allocate_lock()
+    got.acquire()
+
+    def say() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})  # it is meant for the main thread
+        try:
+            if not got.acquire(timeout=SAY_AFTER) and monotonic() < patience.deadline:
+                patience.waiting(_who(fd))
+        except OSError:  # the wait ended in this very moment, and the file was closed
+            pass
+
+    _thread.start_new_thread(say, ())
+    return got
 
 
 def _ask_until_locked(fd: int, patience: Patience) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class EditedMeanwhile(Exception):
-    """tasks.json or the journal changed between our look and our commit: begin again with what is there now."""
+    """tasks.json, its directory or the journal changed between our look and our commit: begin again with what is there."""
 
 
 def write_beside(at: Session, data: bytes) -> None:
@@ -22,7 +22,9 @@ def write_beside(at: Session, data: bytes) -> None:
     if len(data) > disk.LARGEST:
         raise StoreUnavailable(f"the ledger would have {len(data):,} bytes, at most {disk.LARGEST:,} are kept")
     try:
-        disk.write_new(at.public, layout.TASKS_NEW, data, sync=True)
+        at.beside = disk.write_new(at.public, layout.TASKS_NEW, data)
+    except FileNotFoundError:  # the directory was deleted under us
+        raise EditedMeanwhile from None
     except OSError as error:
         place = layout.public(at.home, at.team)
         raise disk.refused(f"nothing was changed, writing {layout.TASKS_NEW} failed", error, place) from error
@@ -47,19 +49,24 @@ def replace(at: Session, data: bytes) -> None:
         disk.discard(at.public, layout.TASKS_NEW)
         raise EditedMeanwhile
     at.known = at.stamp
-    _take_the_place(at, data)
+    try:
+        _take_the_place(at, data)
+    except FileNotFoundError:  # the directory was deleted under us
+        raise EditedMeanwhile from None
 
 
 def _take_the_place(at: Session, data: bytes) -> None:
-    """The file beside becomes tasks.json. The old one stays reachable: an edit that raced with the rename is found there."""
+    """The file beside becomes tasks.json. The old one stays reachable: an edit that raced with the rename is found there.
+
+    Its stamp is known since it was written. Looking again would take what somebody has just saved there for ours.
+    """
     disk.remove(at.public, layout.TASKS_PREVIOUS)
     try:
         disk.link(at.public, layout.TASKS, layout.TASKS_PREVIOUS)
     except (FileNotFoundError, PermissionError):  # deleted, or a file system without links
         pass
     disk.rename(at.public, layout.TASKS_NEW, layout.TASKS)
-    at.file, at.raw = TasksFile(data), data
-    at.stamp = disk.stamp(at.public, layout.TASKS)
+    at.file, at.raw, at.stamp = TasksFile(data), data, at.beside
 
 
 def put_messages(private: int, messages: bytes, start: int) -> None:
@@ -72,11 +79,12 @@ def put_messages(private: int, messages: bytes, start: int) -> None:
         os.close(fd)
 
 
-def cut_messages(private: int, end: int) -> None:
-    """Exactly this long, and durable."""
+def sync_messages(private: int, end: int) -> None:
+    """No longer than this, and durable."""
     fd = _messages(private)
     try:
-        os.ftruncate(fd, end)
+        if os.fstat(fd).st_size > end:
+            os.ftruncate(fd, end)
         os.fsync(fd)
     finally:
         os.close(fd)

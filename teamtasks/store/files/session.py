@@ -52,6 +52,7 @@ class Session:
         self.file = TasksFile(b"")
         self.stamp: Stamp | None = None
         self.raw: bytes | None = None
+        self.beside: Stamp | None = None  # of the next tasks.json, which is still under another name
         self.known: Stamp | None = None  # a predecessor whose content healing has in hand
 
     def __enter__(self) -> Session:
@@ -104,6 +105,17 @@ class Session:
             and disk.names_same(self.private, layout.private(self.home, self.team))
             and (self.journal is None or disk.names_same(self.journal, layout.JOURNAL, self.private))
         )
+
+    def look_again(self) -> None:
+        """After an interference from outside: even the public directory may be another, or gone."""
+        with self.reported:
+            while not disk.names_same(self.public, layout.public(self.home, self.team)):
+                try:
+                    found = self._directory(layout.public(self.home, self.team))
+                except FileNotFoundError:  # deleted once more
+                    continue
+                os.close(self.public)
+                self.public = found
 
     def settle(self) -> None:
         """Brings ``line``, ``file`` and ``stamp`` to what the journal says, healing whatever is not so."""
@@ -209,15 +221,21 @@ class Session:
             line["before"] = before
         line.update(marks, boot=disk.boot_id(), id=os.urandom(8).hex())
         self._append(line, data is not None)
+        self.make_visible(lambda: publish.publish(self, data, messages), data)
+        return revision
+
+    def make_visible(self, shown: Callable[[], None], data: bytes | None) -> None:
+        """What follows a commit, which stands whatever happens: the next writer finds our signature and does it again."""
         try:
-            publish.publish(self, data, messages)
-        except Exception as error:  # the commit stands: the next writer finds our signature and publishes it
-            self.notice(f"committed as revision {revision}, but not everything could be published: {error}")
+            shown()
+        except EditedMeanwhile:
+            raise
+        except Exception as error:
+            self.notice(f"committed as revision {self.line['rev']}, but not everything could be published: {error}")
             self.unshown = True
             if data is not None:
                 self.file = TasksFile(data)
         self.dirty = self.unshown
-        return revision
 
     def _crc(self) -> str:
         """Of the tasks.json that is about to be replaced; nearly always known already."""
@@ -274,7 +292,7 @@ class Session:
         snapshot["messages"] = [state.messages, state.messages]
         snapshot.pop("crc", None)
         if state.messages:
-            publish.cut_messages(self.private, state.messages)
+            publish.sync_messages(self.private, state.messages)
         journal.start_segment(self.private, snapshot)
         if self.journal is not None:
             os.close(self.journal)
@@ -288,7 +306,7 @@ class Session:
         """A copy of a tasks.json that we are about to replace, for a person to look at. Returns its path."""
         directory, name = self._quarantine()
         try:
-            disk.write_new(directory, name, data, sync=True)
+            disk.write_new(directory, name, data)
             return disk.path_of(directory, name)
         finally:
             os.close(directory)
@@ -305,7 +323,7 @@ class Session:
     def _quarantine(self) -> tuple[int, str]:
         path = os.path.join(layout.private(self.home, self.team), layout.QUARANTINE)
         when = iso(time()).replace(":", "").replace("-", "")
-        return disk.open_directory(path, create=True), f"{when}-{os.urandom(2).hex()}-{layout.TASKS}"
+        return disk.open_directory(path, create=True), f"{when}-{os.urandom(8).hex()}-{layout.TASKS}"
 
     def damaged(self, offset: int) -> InvalidData:
         path = os.path.join(layout.private(self.home, self.team), layout.JOURNAL)

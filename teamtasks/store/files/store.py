@@ -86,7 +86,7 @@ class FileStore:
                 at.settle()
                 return work()
             except EditedMeanwhile:
-                continue
+                at.look_again()
         raise StoreUnavailable(f"{layout.TASKS} is being written by another program all the time")
 
     def _run(self, at: Session, fn: Callable[[Tx], Result], by: str, rehearse: bool) -> tuple[Result, int]:
@@ -239,7 +239,7 @@ class FileStore:
                 data = b"" if fd is None else os.pread(fd, end - start, start)
                 if len(data) < end - start:
                     return None
-                return [jsontext.loads(text.decode()) for text in data.split(b"\n")[:-1]]
+                return [jsontext.loads(text.decode()) for text in data.split(b"\n") if text]
             except (InvalidData, ValueError):
                 return None
             finally:
