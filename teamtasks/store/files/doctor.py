@@ -66,10 +66,13 @@ def _settle(at: Session, say: Any, *, fix: bool) -> None:
 
 def _restored(at: Session, why: InvalidData) -> str:
     """The last good version takes the place of a broken file, which goes to quarantine."""
-    assert at.journal is not None
-    state, last = journal.salvage(at.journal)
+    state, last = journal.salvage(at.journal) if at.journal is not None else (journal.State(), None)
     if last is None:
-        raise InvalidData("nothing in the journal is whole", hint="put a tasks.json back, or delete the team")
+        raise InvalidData(
+            f"{why.message}; and there is no journal to restore it from",
+            hint="mend the file, put another tasks.json in its place, or delete the team",
+            **why.facts,
+        )
     at.line = last
     data = heal.rendered(at, state)
     kept = ""

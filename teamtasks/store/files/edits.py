@@ -143,7 +143,7 @@ def read(at: Session, data: bytes, state: journal.State | None, now: str) -> tup
 
 def as_changes(edit: Edit, base: journal.State, ours: journal.State, now: str) -> tuple[Changes, list[str]]:
     """The commit "edited outside", and the ids where the ledger's version stands against the file's."""
-    wrong = adoption.contradiction(edit.documents["task"], _changed_tasks(edit, base))
+    wrong = adoption.contradiction(edit.documents["task"], _changed_tasks(edit, base, ours))
     if wrong is not None:
         raise edit.wrong_task(*wrong)
     puts, conflicts = adoption.merge(base.documents, ours.documents, edit.documents)
@@ -163,8 +163,11 @@ def as_changes(edit: Edit, base: journal.State, ours: journal.State, now: str) -
     return changes, conflicts
 
 
-def _changed_tasks(edit: Edit, base: journal.State) -> list[str]:
-    return [id for id, task in edit.documents["task"].items() if task != base.documents["task"].get(id)]
+def _changed_tasks(edit: Edit, *known: journal.State) -> list[str]:
+    """Those that are neither as they were when the edit began nor as they are now."""
+    return [
+        id for id, task in edit.documents["task"].items() if all(task != state.documents["task"].get(id) for state in known)
+    ]
 
 
 def _settle_tasks(puts: Puts, ours: journal.State, now: str) -> None:

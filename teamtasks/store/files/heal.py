@@ -44,12 +44,12 @@ def heal(at: Session) -> None:
         return after_damage(at, at.damage)
     if not at.line:
         return without_journal(at)
-    if at.line.get("deleted"):
-        remove(at)
-        raise TeamNotFound(f"no team {at.team!r}: it was deleted", team=at.team)
     assert at.journal is not None
     os.fsync(at.journal)  # whoever wrote it may have died before it was durable, and so may whoever gave it its name
     os.fsync(at.private)
+    if at.line.get("deleted"):
+        remove(at)
+        raise TeamNotFound(f"no team {at.team!r}: it was deleted", team=at.team)
     died = at.dirty
     state = _state(at)
     rewrite_messages(at)

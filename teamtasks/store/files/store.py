@@ -237,7 +237,7 @@ class FileStore:
                 private = disk.open_directory(layout.private(self.home, self.team))
                 fd = disk.open_regular(private, f"{log}.jsonl", os.O_RDONLY)
                 data = b"" if fd is None else os.pread(fd, end - start, start)
-                if len(data) < end - start:
+                if len(data) < end - start or not data.endswith(b"\n"):
                     return None
                 return [jsontext.loads(text.decode()) for text in data.split(b"\n") if text]
             except (InvalidData, ValueError):
