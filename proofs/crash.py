@@ -140,18 +140,18 @@ def _told(run: Run) -> str:
     return f"exit {run.code}, out {run.out.strip()[:120]!r}, err {run.err.strip()[-300:]!r}"
 
 
-def sweep(job: tuple[Scene, Path, int | None, int]) -> report.Outcome:
-    """One scene: all of its points, or a sample of so many."""
-    scene, base, most, seed = job
+def sweep(job: tuple[Scene, Path, argparse.Namespace]) -> report.Outcome:
+    """One scene: all of its points, or a sample of them."""
+    scene, base, options = job
     place = base / f"{abs(hash(scene.name)):x}"
     place.mkdir()
     try:
         played = Sweep(scene, place, base / "templates")
     except (Broken, TeamtasksError, AssertionError) as error:
         return report.Outcome(scene.name, 0, [f"{scene.name}\n  {error}"])
-    points = list(played.points())
-    if most is not None and most < len(points):
-        points = random.Random(f"{seed} {scene.name}").sample(points, most)
+    points = [point for point in played.points() if options.fault in (None, point.fault)]
+    if options.short:
+        points = random.Random(f"{options.seed} {scene.name}").sample(points, min(SHORT, len(points)))
     problems = [problem for problem in map(played.check, points) if problem]
     if not problems:
         shutil.rmtree(place)
@@ -177,6 +177,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--full", action="store_true", help="every point (what happens without --short)")
     parser.add_argument("--command", metavar="NAME", help="only this command")
     parser.add_argument("--state", choices=STATES, help="only in this state of the team")
+    parser.add_argument("--fault", metavar="NAME", help=f"only this fault: {KILL}, ENOSPC, EIO, …")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="for the sample")
     options = parser.parse_args(argv)
     if not is_usable():
@@ -185,7 +186,7 @@ def main(argv: list[str]) -> int:
     began = time.monotonic()
     with report.workplace("crash") as base:
         (base / "templates").mkdir()
-        jobs = [(scene, base, SHORT if options.short else None, options.seed) for scene in chosen(options)]
+        jobs = [(scene, base, options) for scene in chosen(options)]
         return report.run("crash", "points", sweep, jobs, base, began)
 
 

@@ -74,6 +74,7 @@ def keep(scene: Scene, ledger: Ledger, before: Essence, old: Essence, new: Essen
 
     ``before`` is what a reader saw before the command: an edit that raced with a commit is not yet in it.
     """
+    _whole(ledger)
     view = seen(ledger)
     if view not in [before, _without_messages(old), _without_messages(new)]:
         raise Broken(f"a reader sees what never was: {difference(view, _without_messages(new))}")
@@ -88,6 +89,15 @@ def keep(scene: Scene, ledger: Ledger, before: Essence, old: Essence, new: Essen
     _in_order(scene, ledger)
     if took > SOON:
         raise Slow(f"the next command took {took:.1f} s")
+
+
+def _whole(ledger: Ledger) -> None:
+    """Any program that reads tasks.json, at any moment, finds a whole one, or none."""
+    if ledger.tasks.exists():
+        try:
+            json.loads(ledger.tasks.read_bytes())
+        except ValueError as error:
+            raise Broken(f"tasks.json is not whole: {error}") from error
 
 
 class Slow(Broken):

@@ -69,7 +69,7 @@ def _restored(at: Session, why: InvalidData) -> str:
     state, last = journal.salvage(at.journal) if at.journal is not None else (journal.State(), None)
     if last is None:
         raise InvalidData(
-            f"{why.message}; and there is no journal to restore it from",
+            f"{why.message}; and nothing in the journal is whole, from which it could be restored",
             hint="mend the file, put another tasks.json in its place, or delete the team",
             **why.facts,
         )
