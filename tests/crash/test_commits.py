@@ -65,7 +65,7 @@ def test_a_limit_on_the_size_of_files_is_a_clean_error(cli, pair):
 
     refused = subprocess.run(
         ["prlimit", f"--fsize={limit}:{limit}", TEAMTASKS, "create", "three"],
-        capture_output=True, text=True, env=cli.environ(), check=False,
+        capture_output=True, text=True, env=cli.environ(PYTHONDONTWRITEBYTECODE="1"), check=False,
     )  # fmt: skip
 
     assert refused.returncode == 9

@@ -319,7 +319,7 @@ def test_an_edit_is_not_overwritten_before_it_is_committed(cli, pair, full):
 
     refused = subprocess.run(
         ["prlimit", f"--fsize={limit}:{limit}", TEAMTASKS, "create", "three"],
-        capture_output=True, text=True, env=cli.environ(), check=False,
+        capture_output=True, text=True, env=cli.environ(PYTHONDONTWRITEBYTECODE="1"), check=False,
     )  # fmt: skip
 
     assert refused.returncode == 9

@@ -146,7 +146,10 @@ def _say_soon(fd: int, patience: Patience) -> _thread.LockType:
         except OSError:  # the wait ended in this very moment, and the file was closed
             pass
 
-    _thread.start_new_thread(say, ())
+    try:
+        _thread.start_new_thread(say, ())
+    except RuntimeError:  # no more threads for this user: nobody is told, but the wait goes on
+        pass
     return got
 
 
