@@ -44,6 +44,10 @@ KILLS = "crash --command note --state normal --fault SIGKILL"
 ERRORS = "crash --command note --state normal --fault EIO"
 MESSAGES = "crash --command message --state interrupted --fault SIGKILL"
 FUZZ_EDITS = "fuzz edits --corpus"
+POWER = "powerloss --short --command note --state normal"
+STORM = "storm --short --seconds 0 --processes 8 --operations 120 --seed 1"
+CROWD = "storm --short --seconds 0 --processes 16 --operations 30 --seed 1"
+LATE = "storm --short --seconds 0 --processes 8 --operations 400 --seed 1"
 
 MUTANTS = (
     Mutant(
@@ -58,7 +62,7 @@ MUTANTS = (
                 "    disk.remove(at.public, layout.TASKS_NEW)\n",
             ),
         ),
-        (FUZZ_EDITS, KILLS),
+        (FUZZ_EDITS, KILLS, POWER),
     ),
     Mutant(
         "messages appended again on healing",
@@ -126,6 +130,67 @@ MUTANTS = (
             ),
         ),
         (ERRORS,),
+    ),
+    Mutant(
+        "no sync of the journal",
+        (
+            Change(
+                f"{FILES}/journal.py",
+                "        disk.write_all(fd, data)\n        os.fdatasync(fd)\n",
+                "        disk.write_all(fd, data)\n",
+            ),
+        ),
+        (POWER,),
+    ),
+    Mutant(
+        "healing that publishes what is not synced",
+        (Change(f"{FILES}/heal.py", "    os.fsync(at.journal)  #", "    #"),),
+        (POWER,),
+    ),
+    Mutant(
+        "no lock",
+        (
+            Change(
+                f"{FILES}/lock.py",
+                "    try:\n        return flock(fd, LOCK_EX | LOCK_NB)",
+                "    return None\n    try:\n        return flock(fd, LOCK_EX | LOCK_NB)",
+            ),
+        ),
+        (CROWD,),
+    ),
+    Mutant(
+        "completion without the attempt check",
+        (Change("teamtasks/domain/holds.py", 'if given != current["attempt"] or who.incarnation', "if who.incarnation"),),
+        (LATE,),
+    ),
+    Mutant(
+        "a held task claimed",
+        (Change("teamtasks/domain/tasks.py", "    refuse_if_held(task, now)\n    if blockers:", "    if blockers:"),),
+        (STORM,),
+    ),
+    Mutant(
+        "a lost update: decided on what was read before the lock",
+        (
+            Change(f"{FILES}/store.py", "FileTx(at.file,", "FileTx(self.early,"),
+            Change(
+                f"{FILES}/store.py",
+                "        try:\n            with self._turn() as at:\n                return self._undisturbed(",
+                "        try:\n            self.early = self.read()._file\n            with self._turn() as at:\n"
+                "                return self._undisturbed(",
+            ),
+        ),
+        (STORM,),
+    ),
+    Mutant(
+        "acknowledged, and now and then never written",
+        (
+            Change(
+                f"{FILES}/journal.py",
+                "    data = encode(line)\n    try:\n",
+                "    data = encode(line)\n    if crc32(data) % 40 == 0:\n        return size\n    try:\n",
+            ),
+        ),
+        (STORM,),
     ),
     Mutant(
         "text from peers printed as it is",

@@ -155,7 +155,7 @@ def _in_order(scene: Scene, ledger: Ledger) -> None:
         mode = stat.S_IMODE(path.lstat().st_mode)
         if mode != (0o700 if path.is_dir() else 0o600):
             raise Broken(f"{path.name} has mode {mode:o}")
-        if path.name == "quarantine" and scene.state in EDITED:  # a copy of the edit, kept until it was safe
+        if path.name == "quarantine" and scene.state in (*EDITED, "first use"):  # a person's file, kept until it was safe
             continue
         if path.parent in (ledger.public, ledger.private) and not _OURS.fullmatch(path.name):
             raise Broken(f"{path.name} is left over")

@@ -208,6 +208,14 @@ def link(directory: int, old: str, new: str) -> None:
     os.link(old, new, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
 
 
+def close(fd: int) -> None:
+    """Where nothing depends on it any more: a failure could not be mended, and must not hide what was done."""
+    try:
+        os.close(fd)
+    except OSError:
+        pass
+
+
 def names_same(fd: int, path: str, directory: int | None = None) -> bool:
     """Whether ``path`` still names what ``fd`` has open."""
     try:

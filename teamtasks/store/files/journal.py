@@ -302,11 +302,15 @@ def start_segment(private: int, line: Line) -> None:
     try:
         disk.sync_directory(private)
     except OSError as error:
-        raise OutcomeUnknown(
-            f"a new journal was begun, but its name could not be made durable ({error.strerror})",
-            hint="teamtasks doctor, then see whether the change is there before you repeat it",
-            errno=error.errno,
-        ) from error
+        raise begun(error) from error
+
+
+def begun(cause: OSError) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"a new journal was begun, but it could not be made durable or opened ({cause.strerror})",
+        hint="teamtasks doctor, then see whether the change is there before you repeat it",
+        errno=cause.errno,
+    )
 
 
 def _keep(private: int, fd: int) -> None:

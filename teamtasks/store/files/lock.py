@@ -70,9 +70,9 @@ def release(fd: int) -> None:
     """Unlocks and closes. Only closing would leave the lock to a child that was forked meanwhile and has a copy of it."""
     try:
         flock(fd, LOCK_UN)
-        os.close(fd)
-    except OSError:  # there is nothing left that could be done about it, and nothing that depends on it
+    except OSError:  # closing it does the same, for this process
         pass
+    disk.close(fd)
 
 
 def take(fd: int, patience: Patience) -> None:

@@ -294,12 +294,15 @@ class Session:
         if state.messages:
             publish.sync_messages(self.private, state.messages)
         journal.start_segment(self.private, snapshot)
-        if self.journal is not None:
-            os.close(self.journal)
-        self.journal = journal.open_journal(self.private)
-        assert self.journal is not None
-        lock.take(self.journal, lock.Patience(self.timeout, self._waiting))
-        self.journal_size = os.fstat(self.journal).st_size
+        try:
+            if self.journal is not None:
+                lock.release(self.journal)
+            self.journal = journal.open_journal(self.private)
+            assert self.journal is not None
+            lock.take(self.journal, lock.Patience(self.timeout, self._waiting))
+            self.journal_size = os.fstat(self.journal).st_size
+        except OSError as error:
+            raise journal.begun(error) from error
         self.line = snapshot
 
     def quarantine(self, data: bytes) -> str:
@@ -349,7 +352,7 @@ class Session:
                 lock.release(locked)
         for directory in (self.private, self.public):
             if directory >= 0:
-                os.close(directory)
+                disk.close(directory)
         self.public = self.private = self.lock = -1
         self.journal = None
 

@@ -271,7 +271,7 @@ class FileStore:
                 return at.commit(changes, at.file.header()["counters"], now=iso(time.time()), by=by, deleted=True)
 
             self.committed = self._undisturbed(at, last_commit)
-            heal.remove(at)
+            at.make_visible(lambda: heal.remove(at), None)
 
     def check(self, *, fix: bool) -> list[Document]:
         from teamtasks.store.files import doctor
