@@ -45,8 +45,9 @@ ERRORS = "crash --command note --state normal --fault EIO"
 MESSAGES = "crash --command message --state interrupted --fault SIGKILL"
 FUZZ_EDITS = "fuzz edits --corpus"
 POWER = "powerloss --short --command note --state normal"
+POWER_TWICE = "powerloss --full --command note --state normal --model ordered"
 STORM = "storm --short --seconds 0 --processes 8 --operations 120 --seed 1"
-CROWD = "storm --short --seconds 0 --processes 16 --operations 30 --seed 1"
+CROWD = "storm --short --seconds 0 --processes 16 --operations 150 --seed 1"
 LATE = "storm --short --seconds 0 --processes 8 --operations 400 --seed 1"
 
 MUTANTS = (
@@ -145,7 +146,7 @@ MUTANTS = (
     Mutant(
         "healing that publishes what is not synced",
         (Change(f"{FILES}/heal.py", "    os.fsync(at.journal)  #", "    #"),),
-        (POWER,),
+        (POWER_TWICE,),
     ),
     Mutant(
         "no lock",

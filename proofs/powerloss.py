@@ -7,8 +7,8 @@ it synced is safe; a second one runs on that, and the power goes at each operati
 commits; the other only looks, because whatever it was shown must still be there once the power is back. Of commands that do
 the same operations on the same names in the same state of a team only one is the first of such a pair.
 
-Every state of a scene is tried, or a sample, and each line of the output says which; in the short form it is always a sample,
-and so it is for two commands in a row and for the large ledger, which takes its time.
+Of each scene's states all are tried, or a sample: the output says how many of how many, with a + where even those were too
+many to count. The short form takes samples; so does the full one of two commands in a row and of the large ledger.
 
     scripts/powerloss [--short | --full] [--command NAME] [--state NAME] [--model ordered|weak|both] [--seed N]
 
@@ -94,11 +94,21 @@ class Job(NamedTuple):
     place: Path
 
 
+class Tally:
+    """How many states were tried, and of how many."""
+
+    def __init__(self) -> None:
+        self.tried = self.legal = 0
+        self.counted = True
+
+    def __str__(self) -> str:
+        return f"{self.tried:,} of {self.legal:,}{'' if self.counted else '+'}"
+
+
 class Outcome(NamedTuple):
     name: str
-    states: int
-    legal: int
-    sampled: bool
+    single: Tally
+    double: Tally
     problems: list[str]
     failed: str = ""
 
@@ -130,7 +140,7 @@ def main(argv: list[str]) -> int:
         problems = sum(len(outcome.problems) for outcome in outcomes)
         if problems:
             (place / "keep").touch()
-    states = sum(outcome.states for outcome in outcomes)
+    states = sum(outcome.single.tried + outcome.double.tried for outcome in outcomes)
     seconds = time.monotonic() - began
     print(f"powerloss: {states:,} states of {len(outcomes)} scenes, {problems} violations, {seconds:.0f} s")
     if problems:
@@ -155,8 +165,8 @@ def _options(argv: list[str]) -> argparse.Namespace:
 def _all(jobs: Sequence[Job]) -> Iterator[Outcome]:
     with get_context("fork").Pool(os.cpu_count()) as pool:
         for nth, outcome in enumerate(pool.imap_unordered(_prove, jobs), 1):
-            found = f"{outcome.states:6,} {'sampled' if outcome.sampled else 'of all'} {outcome.legal:6,} states"
-            print(f"{found}, {len(outcome.problems)} violations: {outcome.name}")
+            tried = f"{outcome.single} states, {outcome.double} of two in a row"
+            print(f"{tried}, {len(outcome.problems)} violations: {outcome.name}")
             for problem in outcome.problems[:KEPT]:
                 print(f"VIOLATION {problem}\n", flush=True)
             if len(outcome.problems) > KEPT:
@@ -174,12 +184,12 @@ def _prove(job: Job) -> Outcome:
         proof = Proof(job, place)
         proof.run()
     except (CannotRecord, OSError) as error:
-        return Outcome(job.scene.name, 0, 0, False, [], str(error))
+        return Outcome(job.scene.name, Tally(), Tally(), [], str(error))
     except FAILURES as error:
-        return Outcome(job.scene.name, 0, 0, False, [f"{job.scene.name}\n  {type(error).__name__}: {error}"])
+        return Outcome(job.scene.name, Tally(), Tally(), [f"{job.scene.name}\n  {type(error).__name__}: {error}"])
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    return Outcome(job.scene.name, proof.tried, proof.legal, proof.sampled, proof.problems)
+    return Outcome(job.scene.name, proof.single, proof.double, proof.problems)
 
 
 class Proof:
@@ -189,8 +199,7 @@ class Proof:
         self.job, self.scene, self.place = job, job.scene, place
         self.sample = OF_LARGE[job.sample] if job.scene.state == "large" else job.sample
         self.chance = random.Random(f"{job.seed} {job.scene.name}")
-        self.tried = self.legal = 0
-        self.sampled = False
+        self.single, self.double = Tally(), Tally()
         self.problems: list[str] = []
         place.mkdir()
         self.ledger = job.scene.prepare(place / "home", job.place / "templates")
@@ -208,11 +217,11 @@ class Proof:
     def run(self) -> None:
         first = self.first
         cases = self._cases(first, Disk(self.start, first.ops), 0, (self.old, self.new), self.new)
-        self._try(cases, self.sample.states)
+        self._try(cases, self.sample.states, self.single)
         if self._is_first_of_its_shape():
             kills = list(range(1, len(first.ops) + 1))  # a second command before the first of them is a scene of its own
             if self.sample.kills is not None and len(kills) > self.sample.kills:
-                kills, self.sampled = sorted(self.chance.sample(kills, self.sample.kills)), True
+                kills, self.double.counted = sorted(self.chance.sample(kills, self.sample.kills)), False
             for kill in kills:
                 for name, command in SECONDS.items():
                     self._two_in_a_row(kill, name, command)
@@ -249,20 +258,20 @@ class Proof:
         done = self.first.answered is not None and kill >= self.first.answered
         after = self._essence(second.live)
         cases = self._cases(second, both, kill, (self.new, after) if done else (self.old, self.new, after), after, what)
-        self._try(cases, self.sample.pairs)
+        self._try(cases, self.sample.pairs, self.double)
 
     def _cases(
         self, last: Recording, whole: Disk, begin: int, either: tuple[Essence, ...], new: Essence, what: str = ""
     ) -> dict[bytes, Case]:
         """By content: of equal states the one from which the least may be found."""
         cases: dict[bytes, Case] = {}
+        tally, most = (self.double, self.sample.of_pairs) if what else (self.single, self.sample.combinations)
         self._whole_at_all_times(last)
         for point in range(begin, len(whole.ops) + 1):
             done = last.answered is not None and point - begin >= last.answered
             for model in self.job.models:
-                most = self.sample.of_pairs if what else self.sample.combinations
                 found, complete = whole.states(point, model, most, self.chance)
-                self.sampled = self.sampled or not complete
+                tally.counted = tally.counted and complete
                 for state, lost in found:
                     known = cases.get(key := state.key())
                     if known is None or (done and len(known.allowed) > 1):
@@ -278,34 +287,32 @@ class Proof:
             if inode == op.inode and not isinstance(op, Sync) and not is_json(state.files[inode].data):
                 self._problem(Case(state, (), f"after operation {nth} ({op})"), "tasks.json is not whole")
 
-    def _try(self, cases: dict[bytes, Case], most: int | None) -> None:
-        chosen = self._chosen(list(cases.values()), most)
-        for case in chosen:
-            self.tried += 1
+    def _try(self, cases: dict[bytes, Case], most: int | None, tally: Tally) -> None:
+        tally.legal += len(cases)
+        for case in self._chosen(list(cases.values()), most):
+            tally.tried += 1
             try:
-                self._judge(case)
+                self._judge(case, thorough=self.scene.state != "large" or tally.tried % SELDOM == 1)
             except Broken as error:
                 self._problem(case, str(error))
 
     def _chosen(self, cases: list[Case], most: int | None) -> list[Case]:
         """A sample is half of what came after the answer, where the most is promised."""
-        self.legal += len(cases)
         if most is None or len(cases) <= most:
             return cases
-        self.sampled = True
         exact = [case for case in cases if len(case.allowed) == 1]
         other = [case for case in cases if len(case.allowed) > 1]
         half = max(most - len(other), min(len(exact), most // 2))
         return [*self.chance.sample(exact, half), *self.chance.sample(other, most - half)]
 
-    def _judge(self, case: Case) -> None:
+    def _judge(self, case: Case, *, thorough: bool) -> None:
         self.stage.build(case.state)
         try:
             with next_boot():
                 found, view = judge(self.scene, self.ledger, self.old, case.allowed)
                 if view != documents(found) and not (found == self.old and view == self.unmerged):
                     raise Broken(f"a reader sees something else: {difference(view, documents(found))}")
-                if self.scene.state != "large" or self.tried % SELDOM == 1:
+                if thorough:
                     healthy(self.ledger)
         except FAILURES as error:
             raise Broken(f"{type(error).__name__}: {error}") from error

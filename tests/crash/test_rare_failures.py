@@ -188,6 +188,36 @@ def test_a_segment_whose_name_may_not_be_durable_is_an_unknown_outcome_and_loses
     pair.assert_in_order()
 
 
+def test_a_segment_that_begins_and_cannot_be_opened_is_an_unknown_outcome_and_loses_nothing(pair, monkeypatch):
+    monkeypatch.setattr(session, "ROTATE_AT", -(1 << 30))
+
+    def begun(path: object, flags: int, *_mode: int) -> bool:
+        return path == "journal.jsonl" and bool(flags & os.O_APPEND) and pair.segments() != []
+
+    refuse(monkeypatch, "open", errno.EMFILE, of=begun)
+    with pytest.raises(OutcomeUnknown, match="a new journal was begun"):
+        create(pair)
+    monkeypatch.undo()
+    create(pair)
+    assert list(pair.titles().values()) == ["one", "two", "three"]
+    pair.assert_in_order()
+
+
+def test_a_file_that_cannot_be_closed_any_more_does_not_undo_a_commit(pair, monkeypatch):
+    """Network file systems say only then that something was wrong; what counts was synced before."""
+    real = os.close
+
+    def late_error(fd: int) -> None:
+        real(fd)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    meanwhile(monkeypatch, lock, "clear", lambda: monkeypatch.setattr(os, "close", late_error))
+    made = create(pair)
+    monkeypatch.undo()
+    assert made["revision"] == 4
+    pair.assert_in_order()
+
+
 def test_a_sign_of_life_that_cannot_be_written_leaves_the_last_one(pair, monkeypatch):
     pair.store().beat("dev", 1, {"doing": "this"}, acted=True)
     refuse(monkeypatch, "rename", errno.EIO)
