@@ -22,7 +22,6 @@ and cut off by the next writer. A line that is not whole anywhere else is damage
 from __future__ import annotations
 
 import os
-from itertools import count
 from zlib import crc32
 
 from teamtasks import jsontext
@@ -316,9 +315,10 @@ def begun(cause: OSError) -> OutcomeUnknown:
 def _keep(private: int, fd: int) -> None:
     """The journal under another name, beside its own. A name that is taken by the journal itself was given by a rotation
     that was killed between its two steps."""
+    nth = 0
     try:
         first = decode(_content(fd).split(b"\n", 1)[0])
-        for nth in count():
+        while True:
             name = layout.segment(first["rev"], nth) if first else f"journal-damaged-{nth}.jsonl"
             try:
                 disk.link(private, layout.JOURNAL, name)
@@ -326,6 +326,7 @@ def _keep(private: int, fd: int) -> None:
             except FileExistsError:
                 if disk.names_same(fd, name, private):
                     break
+                nth += 1
     finally:
         os.close(fd)
     disk.sync_directory(private)
