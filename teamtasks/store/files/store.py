@@ -81,12 +81,13 @@ class FileStore:
 
     def _undisturbed(self, at: Session, work: Callable[[], Result]) -> Result:
         """Settles and works; begins again when somebody saved tasks.json in between."""
-        for _race in range(RACES):
+        for race in range(RACES):
             try:
                 at.settle()
                 return work()
             except EditedMeanwhile:
                 at.look_again()
+                time.sleep(race * PAUSE)  # whoever is at it needs a moment, and so do we
         raise StoreUnavailable(f"{layout.TASKS} is being written by another program all the time")
 
     def _run(self, at: Session, fn: Callable[[Tx], Result], by: str, rehearse: bool) -> tuple[Result, int]:
