@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from proofs.promises import EDITED, SOON, Broken, Essence, difference, essence, seen
+from proofs.promises import EDITED, SOON, Broken, Essence, difference, essence, history, seen
 from proofs.scenes import BY_HAND, Scene
 from teamtasks.app.teams import new_team
 from teamtasks.store.base import KINDS
-from teamtasks.store.files import disk, journal
+from teamtasks.store.files import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,16 +95,9 @@ def _after(tx: Tx) -> None:
 
 def _on_record(scene: Scene, ledger: Ledger, found: Essence, *, adopts: bool) -> None:
     """Revisions without gaps, nothing that nobody did, and what was edited by hand is somewhere."""
-    private = os.open(ledger.private, os.O_RDONLY)
-    try:
-        lines = [line for segment in reversed(list(journal.history(private))) for line in segment]
-    finally:
-        os.close(private)
-    revisions = [line["rev"] for line in lines if not line.get("snapshot") or line is lines[0]]
-    if revisions != list(range(revisions[0], revisions[0] + len(revisions))):
-        raise Broken(f"revisions are not contiguous: {revisions}")
-    if revisions[0] != 1 and not adopts:
-        raise Broken(f"the history begins with revision {revisions[0]}: what came before is lost")
+    lines = history(ledger)
+    if lines[0]["rev"] != 1 and not adopts:
+        raise Broken(f"the history begins with revision {lines[0]['rev']}: what came before is lost")
     events = [event["event"] for line in lines for event in line["events"]]
     if events.count("edited_outside") > (scene.state in EDITED) or events.count("adopted") > adopts:
         raise Broken(f"the history tells of what nobody did: {events}")

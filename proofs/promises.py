@@ -161,7 +161,7 @@ def _in_order(scene: Scene, ledger: Ledger) -> None:
             raise Broken(f"{path.name} is left over")
         if path.name.startswith("agent_"):
             json.loads(path.read_bytes())
-    _history(scene, ledger)
+    _on_record(scene, ledger)
 
 
 def _tidy_agents(ledger: Ledger) -> None:
@@ -176,8 +176,8 @@ def _below(place: Path) -> Iterator[Path]:
     yield from (Path(root) / name for root, dirs, files in os.walk(place) for name in (*dirs, *files))
 
 
-def _history(scene: Scene, ledger: Ledger) -> None:
-    """What was committed is on record as itself: not as somebody's edit, unless somebody edited."""
+def history(ledger: Ledger) -> list[dict[str, Any]]:
+    """Every line of every segment, oldest first. Raises ``Broken`` unless each revision follows the one before."""
     private = os.open(ledger.private, os.O_RDONLY)
     try:
         lines = [line for segment in reversed(list(journal.history(private))) for line in segment]
@@ -186,6 +186,12 @@ def _history(scene: Scene, ledger: Ledger) -> None:
     revisions = [line["rev"] for line in lines if not line.get("snapshot") or line is lines[0]]
     if revisions != list(range(revisions[0], revisions[0] + len(revisions))):
         raise Broken(f"revisions are not contiguous: {revisions}")
+    return lines
+
+
+def _on_record(scene: Scene, ledger: Ledger) -> None:
+    """What was committed is on record as itself: not as somebody's edit, unless somebody edited."""
+    lines = history(ledger)
     events = [event["event"] for line in lines for event in line["events"]]
     edits = events.count("edited_outside")
     if edits > (scene.state in EDITED) or "republished" in events or events.count("adopted") > (scene.state == "first use"):
