@@ -651,3 +651,17 @@ def test_messages_that_are_lost_together_with_their_history_are_an_error_and_not
     began = time.monotonic()
     create(pair, "four")
     assert time.monotonic() - began < 1
+
+
+def test_a_home_below_a_directory_that_may_not_be_read_can_be_used(tmp_path, monkeypatch):
+    synced = []
+
+    def sync(path: str) -> None:
+        if path == str(tmp_path):
+            raise PermissionError(13, "Permission denied", path)
+        synced.append(path)
+
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr(disk, "sync_directory", sync)
+    teamtasks.open("payments", home=str(tmp_path / "home"), create=True)
+    assert str(tmp_path / "home") in synced

@@ -68,6 +68,16 @@ def _make_directory(path: str) -> None:
         sync_directory(parent)
 
 
+def sync_above(path: str) -> None:
+    """The names of a team's directory, of ours and of the home: whoever made them may have died before they were durable."""
+    for _level in range(3):
+        path = os.path.dirname(path)
+        try:
+            sync_directory(path)
+        except PermissionError:  # what we may not read we have not made
+            return
+
+
 def sync_directory(path: str | int) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if isinstance(path, str) else path
     try:

@@ -281,6 +281,7 @@ def begin(at: Session, state: State, events: list[dict[str, object]], *, by: str
     tasks = {"rev": state.revision, "size": len(data), "crc": fingerprint(data)}
     first = {"rev": state.revision, "at": now, "by": by, "tasks": tasks, "id": os.urandom(8).hex()}
     at.dirty = True
+    disk.sync_above(layout.private(at.home, at.team))
     at.start_segment(state, first, events)
     at.make_visible(lambda: publish.replace(at, data), data)
 
